@@ -165,7 +165,8 @@ fn play(
             && rows.len() < TICKS_AT_ONCE * seats
         {
             let noop = replica.spec().noop;
-            let chosen = (0..seats as u8).map(|seat| replica.chosen(Seat(seat)).unwrap_or(noop));
+            let chosen =
+                (0..seats as u8).map(|seat| replica.chosen_action(Seat(seat)).unwrap_or(noop));
             let row: Vec<Action> = chosen.collect();
             let tick = replica.ticks().0;
             let stepped = replica.step(&row);
@@ -178,7 +179,7 @@ fn play(
     let digest = replica.digest(tick).unwrap_or_default();
     writer.append(&Record::Digest { tick, seat, digest }, &mut log)?;
     if replica.outcome().over {
-        let ending = replica.ending(EndReason::Played);
+        let ending = replica.read_ending(EndReason::Played);
         writer.append(&Record::End(ending), &mut log)?;
     }
     Ok(log)

@@ -8,7 +8,7 @@ use protocol::{Controller, Life, Seat, Tick};
 
 use server_core::arbiter::{Description, Directed, OfferedDirective};
 
-use super::handover::lead;
+use super::handover::lead_ticks;
 use super::{Episode, Refused};
 
 /// The longest description, bytes.
@@ -18,7 +18,7 @@ impl Episode {
     /// Describes the world after the last durable tick from the view of a seat, with the directives for another seat.
     pub fn describe(&mut self, view: Seat, seat: Option<Seat>) -> Description {
         let policy = seat.and_then(|seat| Some((seat, self.policy_of(seat)?.to_owned())));
-        let tick = self.through();
+        let tick = self.recorded_through();
         let world = self.replica.world();
         let mut text = String::new();
         world.describe(view.index(), &mut text);
@@ -47,7 +47,7 @@ impl Episode {
     ///
     /// # Errors
     /// [`Refused`] if the log cannot take it. A directive that means nothing now is no error.
-    pub fn direct(
+    pub fn apply_directive(
         &mut self,
         seat: Seat,
         directive: &str,
@@ -59,21 +59,21 @@ impl Episode {
         };
         let at = seat.index();
         let world = self.replica.world();
-        let Some(name) = policy::directed(&policy, directive, world.spec(), at) else {
+        let Some(name) = policy::follow_directive(&policy, directive, world.spec(), at) else {
             return refused(format!("`{directive}` is no directive of `{policy}`"));
         };
         if !policy::can_follow(&policy, directive, world, at) {
             return refused(format!("nothing can be done for `{directive}` now"));
         }
-        if self.over().is_some() {
+        if self.ending_so_far().is_some() {
             return refused("the episode is over".to_owned());
         }
-        let (entered, from) = (self.next_input(seat), self.through());
+        let (entered, from) = (self.next_input(seat), self.recorded_through());
         let due = due.filter(|_| !self.header().rules.turns);
         let first = due.map_or(from, |due| {
-            Tick(due.max(from).0.saturating_add(lead(self.header())))
+            Tick(due.max(from).0.saturating_add(lead_ticks(self.header())))
         });
-        let change = self.change(Change {
+        let change = self.apply_change(Change {
             number: 0,
             seat,
             tick: first.max(entered),
@@ -101,7 +101,7 @@ mod tests {
     use protocol::{Era, log::Log};
 
     use super::*;
-    use crate::fixtures::{PERSON, PageScript, ZERO, ai, header, log_of, no_modules};
+    use crate::fixtures::{PERSON, PageScript, ZERO, ai_controller, header, log_of, no_modules};
 
     /// Lets the page of the first seat send that its person did nothing up to a tick.
     fn play(episode: &mut Episode, page: &mut PageScript, from: u32, to: u32) {
@@ -109,7 +109,7 @@ mod tests {
         let upload = Upload {
             era: Era(1),
             life: Life(0),
-            block: page.block(from, vec![noop; (to - from) as usize]),
+            block: page.sign_block(from, vec![noop; (to - from) as usize]),
             changes: episode.changes().len() as u16,
             recheck: 0,
             digests: Vec::new(),
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_directive_is_followed_from_its_tick_on_and_the_log_alone_repeats_it() {
         let dir = tempfile::tempdir().unwrap();
-        let header = header([PERSON, ai("cook:wait")], 120);
+        let header = header([PERSON, ai_controller("cook:wait")], 120);
         let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
         let mut actions = episode.replica.spec().actions.iter();
         let hands = actions.position(|action| action.name == "pick_up_or_drop");
@@ -146,7 +146,8 @@ mod tests {
         assert!(is_possible("fetch_plate") && !is_possible("serve_soup"));
         assert!(episode.describe(ZERO, None).directives.is_empty());
 
-        let mut direct = |seat, word: &str| episode.direct(seat, word, Some(Tick(20))).unwrap();
+        let mut direct =
+            |seat, word: &str| episode.apply_directive(seat, word, Some(Tick(20))).unwrap();
         let refused = |directed| match directed {
             Directed::Refused(why) => why,
             Directed::Applied(change) => panic!("{change:?}"),
@@ -157,8 +158,8 @@ mod tests {
         let Directed::Applied(change) = direct(Seat(1), "fetch_plate") else {
             panic!("it can be followed")
         };
-        assert_eq!(change.tick, Tick(20 + lead(&header)));
-        assert_eq!(change.controller, ai("cook:fetch_plate"));
+        assert_eq!(change.tick, Tick(20 + lead_ticks(&header)));
+        assert_eq!(change.controller, ai_controller("cook:fetch_plate"));
 
         play(&mut episode, &mut page, 20, 80);
         episode.end(EndReason::PartnerLeft).unwrap();
@@ -168,6 +169,9 @@ mod tests {
         assert_eq!(used(&log, hands, from..80), 1, "it takes a plate");
         crate::replay(&log, no_modules, |_, _| {}).unwrap();
         let recovered = Episode::recover(&crate::path(dir.path(), "e-1").unwrap()).unwrap();
-        assert_eq!(recovered.controller(Seat(1)), Some(&ai("cook:fetch_plate")));
+        assert_eq!(
+            recovered.controller(Seat(1)),
+            Some(&ai_controller("cook:fetch_plate"))
+        );
     }
 }

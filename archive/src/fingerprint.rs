@@ -37,7 +37,7 @@ mod tests {
 
     use super::*;
     use crate::Episode;
-    use crate::fixtures::{PERSON, header, pages, played};
+    use crate::fixtures::{PERSON, header, pages, play_episode};
 
     #[test]
     fn a_fingerprint_fits_its_own_log_alone_and_leaves_room_for_a_repetition() {
@@ -45,7 +45,7 @@ mod tests {
         let header = header([PERSON, PERSON], 12);
         let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
         for (seat, page) in (0..).map(Seat).zip(&mut pages(&header)) {
-            let upload = page.part(&played(&header), 0, 12);
+            let upload = page.upload_part(&play_episode(&header), 0, 12);
             episode.append_upload(seat, &upload).unwrap();
         }
         let path = crate::path(dir.path(), "e-1").unwrap();

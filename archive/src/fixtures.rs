@@ -27,7 +27,7 @@ pub const PERSON: Controller = Controller::Human;
 pub const ZERO: Seat = Seat(0);
 
 /// A seat that a policy plays.
-pub fn ai(policy: &str) -> Controller {
+pub fn ai_controller(policy: &str) -> Controller {
     Controller::Ai {
         policy: policy.into(),
     }
@@ -79,7 +79,7 @@ pub struct PlayedEpisode {
 }
 
 /// Plays a whole episode.
-pub fn played(header: &Header) -> PlayedEpisode {
+pub fn play_episode(header: &Header) -> PlayedEpisode {
     let mut replica = Replica::open(header, no_modules).unwrap();
     let actions = replica.spec().actions.len() as u32;
     let (mut rows, mut digests) = (Vec::new(), Vec::new());
@@ -87,7 +87,7 @@ pub fn played(header: &Header) -> PlayedEpisode {
         let pressed = |seat: u32| ((replica.ticks().0 * 7 + seat * 3) / 2 % actions) as u16;
         let row = [0, 1].map(|seat| {
             replica
-                .chosen(Seat(seat))
+                .chosen_action(Seat(seat))
                 .unwrap_or_else(|| pressed(seat.into()))
         });
         replica.step(&row).unwrap();
@@ -148,7 +148,7 @@ impl PageScript {
             } = record
                 && (of, in_life) == (seat, life)
             {
-                page.chain.accept(&public, &block).unwrap();
+                page.chain.accept_block(&public, &block).unwrap();
                 page.blocks.push(block);
             }
         }
@@ -157,7 +157,7 @@ impl PageScript {
 
     /// The upload that the page sends when it has played the ticks from `from` up to `to`; the same one if it is sent
     /// again.
-    pub fn part(&mut self, all: &PlayedEpisode, from: u32, to: u32) -> Upload {
+    pub fn upload_part(&mut self, all: &PlayedEpisode, from: u32, to: u32) -> Upload {
         let of = usize::from(self.seat.0);
         let inputs = all.rows.chunks(2).map(|row| row[of]);
         let inputs: Vec<_> = inputs
@@ -167,7 +167,7 @@ impl PageScript {
         Upload {
             era: Era(1),
             life: self.life,
-            block: self.block(from, inputs),
+            block: self.sign_block(from, inputs),
             changes: 0,
             recheck: 0,
             digests: all
@@ -182,7 +182,7 @@ impl PageScript {
     }
 
     /// Returns a signed block of these inputs; the earlier block if there was one from this tick on.
-    pub fn block(&mut self, from: u32, inputs: Vec<u16>) -> Option<Block> {
+    pub fn sign_block(&mut self, from: u32, inputs: Vec<u16>) -> Option<Block> {
         if inputs.is_empty() {
             return None;
         }
@@ -263,7 +263,7 @@ fn peer(header: &Header, seat: Seat) -> Peer {
         session: Session::new(config, world, partners),
         frames: Vec::new(),
         page: PlayedPage {
-            upload: PageScript::new(header, seat).part(&played(header), 0, 0),
+            upload: PageScript::new(header, seat).upload_part(&play_episode(header), 0, 0),
             shown: Vec::new(),
             simulated: Vec::new(),
         },
@@ -275,7 +275,7 @@ impl Peer {
         self.page.simulated.push(self.session.world().digest());
         let shown = &mut self.page.shown;
         self.session.preview(|world| shown.push(world.digest()));
-        self.frames.push(self.session.seen(at_ms, false));
+        self.frames.push(self.session.record_frame(at_ms, false));
     }
 
     fn finish(mut self, header: &Header) -> PlayedPage {
@@ -287,7 +287,7 @@ impl Peer {
         });
         let seat = self.session.config().local.unwrap();
         let (first, inputs) = self.session.own_inputs(Tick(0));
-        upload.block = PageScript::new(header, seat).block(first.0, inputs.collect());
+        upload.block = PageScript::new(header, seat).sign_block(first.0, inputs.collect());
         upload.digests = self.session.digests().to_vec();
         upload.ended = self.session.ended();
         self.page

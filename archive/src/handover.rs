@@ -24,10 +24,10 @@ impl Episode {
         }
         // On a host the next tick is anybody's, and no page needs inputs.
         let (tick, inputs) = match self.hosted.is_some() {
-            true => (self.through(), Vec::new()),
+            true => (self.recorded_through(), Vec::new()),
             false => {
                 let tick = self.cut(seat);
-                (tick, self.backfill(seat, tick))
+                (tick, self.backfill_actions(seat, tick))
             }
         };
         let change = Change {
@@ -40,7 +40,7 @@ impl Episode {
             inputs,
             key: None,
         };
-        self.change(change)
+        self.apply_change(change)
     }
 
     /// Gives a seat that has no person to another controller, a little after the tick that is `due` for others, or
@@ -64,10 +64,10 @@ impl Episode {
         let Some(Change { tick: entered, .. }) = self.last(seat) else {
             return Err(Refused::Change("no person has lost it"));
         };
-        let (entered, from) = (*entered, self.through());
+        let (entered, from) = (*entered, self.recorded_through());
         let due = due.filter(|_| !self.header.rules.turns && self.hosted.is_none());
         let first = due.map_or(from, |due| {
-            Tick(due.max(from).0.saturating_add(lead(&self.header)))
+            Tick(due.max(from).0.saturating_add(lead_ticks(&self.header)))
         });
         let change = Change {
             number: 0,
@@ -79,10 +79,10 @@ impl Episode {
             inputs: Vec::new(),
             key,
         };
-        self.change(change)
+        self.apply_change(change)
     }
 
-    /// The replica's state at [`Self::through`].
+    /// The replica's state at [`Self::recorded_through`].
     pub fn snapshot(&mut self) -> Snapshot {
         let mut snapshot = self.replica.snapshot();
         if self.hosted.is_some() {
@@ -96,8 +96,8 @@ impl Episode {
     }
 
     /// Numbers a change and makes it durable, with the rows that nothing keeps from being played any more.
-    pub(super) fn change(&mut self, change: Change) -> Result<Change, Refused> {
-        if self.ending.is_some() || self.over().is_some() {
+    pub(super) fn apply_change(&mut self, change: Change) -> Result<Change, Refused> {
+        if self.ending.is_some() || self.ending_so_far().is_some() {
             return Err(Refused::Change("the episode is over"));
         }
         let full = || Refused::Change("seats have changed hands too often");
@@ -112,15 +112,15 @@ impl Episode {
             return Err(full());
         }
         self.flush()?;
-        self.replica.change(&change)?;
+        self.replica.apply_change(&change)?;
         self.append(vec![record])?;
         self.empty_hand(change.seat);
         if self.hosted.is_some() {
             return Ok(change);
         }
-        let first = self.through();
+        let first = self.recorded_through();
         let (rows, stopped) = self.play();
-        let mut records = self.played(first, rows);
+        let mut records = self.record_actions(first, rows);
         records.extend(self.compare());
         self.append(records)?;
         if stopped {
@@ -159,7 +159,7 @@ impl Episode {
 }
 
 /// Returns how many ticks ahead a seat is given. In turns, the others continue only with the person's choices.
-pub fn lead(header: &Header) -> u32 {
+pub fn lead_ticks(header: &Header) -> u32 {
     match header.rules.turns {
         true => 0,
         false => LEAD_S * u32::from(header.tick_hz),

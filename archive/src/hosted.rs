@@ -17,7 +17,7 @@ use server_core::arbiter::{HostWork, HostedReport, ViewOrder};
 
 use super::observations::{FreshObservations, OBSERVED_LEN, encode_observations};
 use super::outcomes::note_outcome;
-use super::repetition::repeats;
+use super::repetition::find_repeat;
 use super::replica::Replica;
 use super::{AppendedUpload, Episode, Refused, controller_at};
 
@@ -111,7 +111,7 @@ impl HostedHand {
     /// In turns only the first choice counts, of those who act.
     pub fn take(&mut self, action: Action, spec: &Spec, acts: bool) -> Option<usize> {
         if !self.turns {
-            return self.presses.want(action, spec);
+            return self.presses.add_press(action, spec);
         }
         let counts = acts && self.chosen.is_none() && usize::from(action) < spec.actions.len();
         counts.then(|| {
@@ -159,10 +159,10 @@ impl Episode {
     }
 
     /// Ticks that are durable.
-    pub fn durable(&self) -> Tick {
+    pub fn durable_tick(&self) -> Tick {
         match self.hosted {
             Some(_) => Tick((self.rows.len() / self.header.controllers.len()) as u32),
-            None => self.through(),
+            None => self.recorded_through(),
         }
     }
 
@@ -174,7 +174,7 @@ impl Episode {
     }
 
     /// Takes a record of a file that is read again, as when it was written.
-    pub(super) fn relive(&mut self, record: &Record) {
+    pub(super) fn apply_record(&mut self, record: &Record) {
         let Some(hosted) = &mut self.hosted else {
             return;
         };
@@ -242,7 +242,7 @@ impl Episode {
             let last_words = self.with_room(seat, last_words)?;
             self.flush()?;
             self.append(last_words)?;
-            return Ok(self.appended(seat));
+            return Ok(self.describe_append(seat));
         }
         let said = self.new_inputs(seat, upload)?;
         let notes = self.with_room(seat, self.new_notes(seat, upload))?;
@@ -251,7 +251,7 @@ impl Episode {
             said.forget_before(Tick(u32::MAX));
             self.inputs[seat.index()] = Some(said);
             self.close_rows();
-            let (next, acting) = (self.through(), self.replica.world().acting());
+            let (next, acting) = (self.recorded_through(), self.replica.world().acting());
             let (hosted, replica) = self.hosted();
             let (hand, page) = (
                 &mut hosted.hands[seat.index()],
@@ -265,14 +265,15 @@ impl Episode {
             let life = upload.life;
             hosted.pending.push(Record::Inputs { seat, life, block });
         }
-        let last = upload.ended.is_some_and(|end| self.may_end_at(end)) && self.over().is_some();
+        let last =
+            upload.ended.is_some_and(|end| self.may_end_at(end)) && self.ending_so_far().is_some();
         if !notes.is_empty() || last {
             self.flush()?;
             self.append(notes)?;
         }
         Ok(AppendedUpload {
             last,
-            ..self.appended(seat)
+            ..self.describe_append(seat)
         })
     }
 
@@ -298,15 +299,15 @@ impl Episode {
             if self.replica.world().fault().is_some() {
                 return Err(io::Error::other("the environment was stopped"));
             }
-            if work.flushes || self.over().is_some() {
+            if work.flushes || self.ending_so_far().is_some() {
                 self.flush()?;
             }
             Ok((views, points))
         });
         match done {
             Ok((views, points)) => HostedReport {
-                played: self.through(),
-                through: self.durable(),
+                played: self.recorded_through(),
+                through: self.durable_tick(),
                 own: (0..)
                     .map(Seat)
                     .take(self.count_seats())
@@ -316,7 +317,7 @@ impl Episode {
                 points,
                 partial: self.partial_views(),
                 took_us: 0,
-                over: self.over().is_some(),
+                over: self.ending_so_far().is_some(),
                 failed: false,
             },
             Err(error) => {
@@ -343,11 +344,11 @@ impl Episode {
     fn host_steps(&mut self, work: &HostWork) -> io::Result<()> {
         if let Some(at_us) = work.paced_us.filter(|_| work.steps) {
             self.close_rows();
-            let tick = self.through();
+            let tick = self.recorded_through();
             self.hosted().0.pending.push(Record::Paced { tick, at_us });
         }
         let turns = self.header.rules.turns;
-        while work.steps && self.over().is_none() {
+        while work.steps && self.ending_so_far().is_none() {
             let Some(row) = self.next_row() else { break };
             self.host_step(&row, work.keeps_observations)?;
             if !turns {
@@ -359,7 +360,7 @@ impl Episode {
 
     /// Returns the row of the next tick; `None` if somebody has not yet chosen, or no person plays.
     fn next_row(&mut self) -> Option<Vec<Action>> {
-        let (acting, next) = (self.replica.world().acting(), self.through());
+        let (acting, next) = (self.replica.world().acting(), self.recorded_through());
         let seats: Vec<Seat> = (0..).map(Seat).take(self.count_seats()).collect();
         let is_person = |seat: &Seat| {
             *controller_at(&self.header, &self.changes, *seat, next) == Controller::Human
@@ -377,7 +378,9 @@ impl Episode {
         let mut row = Vec::new();
         for seat in seats {
             let hand = &mut hosted.hands[seat.index()];
-            let of_partner = replica.chosen(seat).filter(|_| !people[seat.index()]);
+            let of_partner = replica
+                .chosen_action(seat)
+                .filter(|_| !people[seat.index()]);
             let action = of_partner.or_else(|| hand.next(noop, acts(seat)));
             row.push(action.unwrap_or(noop));
         }
@@ -385,14 +388,14 @@ impl Episode {
     }
 
     fn host_step(&mut self, row: &[Action], keeps_observations: bool) -> io::Result<()> {
-        let first = self.through();
+        let first = self.recorded_through();
         let (hosted, replica) = self.hosted();
         if hosted.fresh.rows.is_empty() {
             hosted.fresh.first = first;
         }
         if keeps_observations && first == Tick(0) {
             for seat in 0..row.len() {
-                replica.observed(seat);
+                replica.observe_digest(seat);
                 hosted
                     .fresh
                     .keep_observation(first, seat, replica.observation());
@@ -405,7 +408,7 @@ impl Episode {
         let outcome = note_outcome(first, replica, &mut hosted.told_scores);
         hosted.fresh.outcomes.extend(outcome);
         for seat in 0..row.len() {
-            hosted.fresh.hashes.push(replica.observed(seat));
+            hosted.fresh.hashes.push(replica.observe_digest(seat));
             if keeps_observations {
                 let after = Tick(first.0 + 1);
                 hosted
@@ -442,7 +445,7 @@ impl Episode {
             hosted.pending.extend(views);
             return;
         }
-        let records = self.played(first, rows);
+        let records = self.record_actions(first, rows);
         let (hosted, _) = self.hosted();
         hosted.pending.extend(records);
         hosted.pending.push(Record::Observed {
@@ -479,16 +482,16 @@ impl Episode {
     ///
     /// # Errors
     /// The error of the disk.
-    pub fn repeat(&mut self) -> io::Result<()> {
+    pub fn repeat_steps(&mut self) -> io::Result<()> {
         if self.hosted.is_none() || self.ending.is_none() {
             return Ok(());
         }
         let log = log::read_log(&self.file.read()?).map_err(io::Error::other)?;
-        if log.repetition().is_some() {
+        if log.end_repetition().is_some() {
             return Ok(());
         }
         let stored = self.replica.take_stored();
-        let differs = repeats(&log, stored);
+        let differs = find_repeat(&log, stored);
         self.append(vec![Record::Repeated { differs }])
     }
 }

@@ -38,9 +38,9 @@ impl SeatInputs {
     ///
     /// # Errors
     /// [`ChainError`].
-    pub(crate) fn with(&self, block: &Block) -> Result<Self, ChainError> {
+    pub(crate) fn with_block(&self, block: &Block) -> Result<Self, ChainError> {
         let mut more = self.clone();
-        more.chain.accept(&self.key, block)?;
+        more.chain.accept_block(&self.key, block)?;
         more.ahead.extend(&block.inputs);
         Ok(more)
     }
@@ -51,13 +51,13 @@ impl SeatInputs {
     }
 
     /// The input for a tick that is in no row yet, if the page has said it.
-    pub(crate) fn at(&self, tick: Tick) -> Option<Action> {
+    pub(crate) fn action_at(&self, tick: Tick) -> Option<Action> {
         let index = tick.0.checked_sub(self.first())?;
         self.ahead.get(index as usize).copied()
     }
 
     /// All inputs from a tick on that are in no row yet.
-    pub(crate) fn from(&self, tick: Tick) -> impl Iterator<Item = Action> + '_ {
+    pub(crate) fn actions_from(&self, tick: Tick) -> impl Iterator<Item = Action> + '_ {
         let known = tick.0.saturating_sub(self.first()) as usize;
         self.ahead.iter().copied().skip(known)
     }

@@ -19,11 +19,11 @@ impl Episode {
     /// Returns the tick at which a seat is taken from its person: after the last input that their own page has sent,
     /// unless that is further beyond the final ticks than a change can say.
     pub(super) fn cut(&self, seat: Seat) -> Tick {
-        cut(self.next_input(seat), self.through())
+        cut(self.next_input(seat), self.recorded_through())
     }
 
     /// The inputs before a cut that a change brings.
-    pub(super) fn backfill(&self, seat: Seat, cut: Tick) -> Vec<u16> {
+    pub(super) fn backfill_actions(&self, seat: Seat, cut: Tick) -> Vec<u16> {
         let first = Tick(cut.0.saturating_sub(MAX_BACKFILL));
         let first = self.first_lacked(seat).max(first);
         self.inputs_between(seat, first, cut).inputs
@@ -62,7 +62,7 @@ impl Episode {
             .filter(|other| *other != seat && self.controller(*other) == Some(&Controller::Human));
         let back = |packets: usize| {
             let inputs = (packets * MAX_INPUTS) as u32;
-            Tick(self.through().0.saturating_sub(inputs))
+            Tick(self.recorded_through().0.saturating_sub(inputs))
         };
         let agreed = others.clone().map(|other| self.pages[other.index()].agreed);
         let least = agreed.fold(back(1), Tick::min).max(back(MAX_BACK));
@@ -90,8 +90,8 @@ impl Episode {
             .skip(first as usize);
         let durable = rows.map(|row| row[seat.index()]);
         let ahead = self.inputs[seat.index()].iter();
-        let unplayed = Tick(first).max(self.through());
-        let ahead = ahead.flat_map(|inputs: &SeatInputs| inputs.from(unplayed));
+        let unplayed = Tick(first).max(self.recorded_through());
+        let ahead = ahead.flat_map(|inputs: &SeatInputs| inputs.actions_from(unplayed));
         let inputs = durable.chain(ahead).take((end.0 - first) as usize);
         KnownInputs {
             seat,

@@ -50,7 +50,7 @@ pub use advisers::open_advisers;
 pub use clips::{ClipError, PlayedClip, play_again, play_clips};
 pub use file::{DiskFile, LogFile};
 pub use fingerprint::Fingerprint;
-pub use handover::{is_directive, lead};
+pub use handover::{is_directive, lead_ticks};
 pub use hosted::HostedHand;
 pub use known::cut;
 pub use observations::RecordedObservations;
@@ -58,13 +58,13 @@ pub use outcomes::{RecordedOutcome, list_recorded_outcomes};
 pub use policy::ActionShares;
 pub use recorded::{list_recorded_rewards, not_repeatable, open_past_episode};
 pub use recount::is_proven;
-pub use repetition::{is_only_recorded, repeats};
+pub use repetition::{find_repeat, is_only_recorded};
 pub use replica::{
     ReplayError, Replica, ReplicaError, RowError, hash_observation, replay, replay_from,
 };
 pub use restore::{StageGone, restore_episode};
 pub use shown::{Frames, Rebuilt, Screens, ShownPage, find_partners, open_past_world};
-pub use stored::{Stored, stored};
+pub use stored::{Stored, open_stored};
 pub use upload::AppendedUpload;
 pub use withdrawal::{
     PreparedWithdrawal, Rewriting, WithdrawError, WithdrawnFile, prepare_withdrawal, withdraw_seats,
@@ -187,7 +187,7 @@ impl Episode {
     /// # Errors
     /// [`OpenError`]; also if the episode cannot be simulated here, or its file is there.
     pub fn create(dir: &Path, header: Header) -> Result<Self, OpenError> {
-        let replica = Replica::open(&header, stored(dir)).map_err(ReplayError::from)?;
+        let replica = Replica::open(&header, open_stored(dir)).map_err(ReplayError::from)?;
         let path = path(dir, &header.episode)?;
         let (writer, bytes) = LogWriter::begin(&header)?;
         let file = DiskFile::create(&path, &bytes)?;
@@ -246,7 +246,7 @@ impl Episode {
     pub fn recover(path: &Path) -> Result<Self, OpenError> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let file = DiskFile::open(path)?;
-        Self::recover_from(Box::new(file), stored(folder))
+        Self::recover_from(Box::new(file), open_stored(folder))
     }
 
     /// [`Self::recover`] for any file. `stored` returns the modules and networks that it is played with.
@@ -271,15 +271,15 @@ impl Episode {
         let mut episode = Self::new(file, writer, log.header, replica);
         for record in log.records {
             let len = encoded_len(&record)?;
-            episode.relive(&record);
+            episode.apply_record(&record);
             episode.remember(record, len);
         }
         episode.settle_own();
         // A crash may have cut off the rows that follow from the inputs before it. Digests are said again.
         if episode.ending.is_none() && episode.hosted.is_none() {
-            let first = episode.through();
+            let first = episode.recorded_through();
             let (rows, _) = episode.play();
-            let records = episode.played(first, rows);
+            let records = episode.record_actions(first, rows);
             episode.append(records)?;
         }
         Ok(episode)
@@ -373,7 +373,7 @@ impl Episode {
             Record::Inputs { seat, block, .. } => {
                 let inputs = self.inputs[seat.index()].as_mut();
                 if let Some((inputs, more)) =
-                    inputs.and_then(|of| Some((of.with(&block).ok()?, of)))
+                    inputs.and_then(|of| Some((of.with_block(&block).ok()?, of)))
                 {
                     *more = inputs;
                 }
@@ -446,35 +446,35 @@ impl Episode {
         if let Some(ending) = self.ending {
             return Ok(ending);
         }
-        if reason == EndReason::Played && self.over().is_none() && !self.broken {
+        if reason == EndReason::Played && self.ending_so_far().is_none() && !self.broken {
             return Err(Refused::NotOver {
-                through: self.through(),
+                through: self.recorded_through(),
             });
         }
         self.flush()?;
-        let ending = self.replica.ending(reason);
+        let ending = self.replica.read_ending(reason);
         self.append(vec![Record::End(ending)])?;
         Ok(ending)
     }
 
     /// The end, once written, with what each seat made.
-    pub fn ended(&mut self) -> Option<EpisodeEnd> {
+    pub fn poll_end(&mut self) -> Option<EpisodeEnd> {
         let ending = self.ending?;
         let seats = self.replica.seat_totals();
         Some(EpisodeEnd { ending, seats })
     }
 
     /// Ticks that are durable.
-    pub fn through(&self) -> Tick {
+    pub fn recorded_through(&self) -> Tick {
         self.replica.ticks()
     }
 
     /// The end, once the environment has ended on the last durable tick.
-    pub fn over(&self) -> Option<Ending> {
+    pub fn ending_so_far(&self) -> Option<Ending> {
         self.replica
             .outcome()
             .over
-            .then(|| self.replica.ending(EndReason::Played))
+            .then(|| self.replica.read_ending(EndReason::Played))
     }
 
     /// The reason why the environment was stopped, if it broke down or was too slow.
@@ -574,7 +574,7 @@ pub fn path(dir: &Path, episode: &str) -> Result<PathBuf, OpenError> {
 ///
 /// # Errors
 /// The error of the disk.
-pub fn files(data: &Path) -> io::Result<Vec<PathBuf>> {
+pub fn list_logs(data: &Path) -> io::Result<Vec<PathBuf>> {
     let dir = data.join(FOLDER);
     if !dir.try_exists()? {
         return Ok(Vec::new());

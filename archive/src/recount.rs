@@ -14,7 +14,7 @@ impl Episode {
     ///
     /// # Errors
     /// [`Refused::Malformed`] if it proves nothing; [`Refused::Disk`].
-    pub fn recount(&mut self, by: Seat, recount: Recount) -> Result<(), Refused> {
+    pub fn apply_recount(&mut self, by: Seat, recount: Recount) -> Result<(), Refused> {
         let known = (by, recount.seat, recount.life.0);
         if self.recounts.contains(&known) || self.ending.is_some() {
             return Ok(());
@@ -39,7 +39,7 @@ impl Episode {
             return None;
         }
         let at = tick.0 as usize * self.count_seats() + seat.index();
-        let ahead = || self.inputs[seat.index()].as_ref()?.at(tick);
+        let ahead = || self.inputs[seat.index()].as_ref()?.action_at(tick);
         self.rows.get(at).copied().or_else(ahead)
     }
 }
@@ -93,7 +93,7 @@ fn life_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures::{PERSON, ZERO, header, key, log_of, pages, played};
+    use crate::fixtures::{PERSON, ZERO, header, key, log_of, pages, play_episode};
 
     const ONE: Seat = Seat(1);
 
@@ -114,13 +114,13 @@ mod tests {
     fn who_told_another_page_something_else_is_proven_once_and_only_by_its_seal() {
         let dir = tempfile::tempdir().unwrap();
         let header = header([PERSON, PERSON], 20);
-        let (all, mut pages) = (played(&header), pages(&header));
+        let (all, mut pages) = (play_episode(&header), pages(&header));
         let mut episode = Episode::create(dir.path(), header).unwrap();
         episode
-            .append_upload(ZERO, &pages[0].part(&all, 0, 6))
+            .append_upload(ZERO, &pages[0].upload_part(&all, 0, 6))
             .unwrap();
         episode
-            .append_upload(ONE, &pages[1].part(&all, 0, 10))
+            .append_upload(ONE, &pages[1].upload_part(&all, 0, 10))
             .unwrap();
         let said: Vec<u16> = all.rows.chunks(2).map(|row| row[1]).take(8).collect();
         let lie = told(8, &said, &[(said[7] + 1) % 5 + 1, 2, 3]);
@@ -132,12 +132,15 @@ mod tests {
         let mut later = lie.clone();
         later.life = Life(1);
         for wrong in [fine, unsealed, of_nobody, later] {
-            let refused = episode.recount(ZERO, wrong.clone());
+            let refused = episode.apply_recount(ZERO, wrong.clone());
             assert!(matches!(refused, Err(Refused::Malformed(_))), "{wrong:?}");
         }
-        assert!(episode.recount(ONE, lie.clone()).is_err(), "of itself");
+        assert!(
+            episode.apply_recount(ONE, lie.clone()).is_err(),
+            "of itself"
+        );
         for _ in 0..2 {
-            episode.recount(ZERO, lie.clone()).unwrap();
+            episode.apply_recount(ZERO, lie.clone()).unwrap();
         }
         let records = log_of(&mut episode).records;
         let proofs = records.iter().filter_map(|record| match record {
@@ -151,20 +154,20 @@ mod tests {
     fn nobody_is_named_for_what_they_had_no_time_to_tell_the_server() {
         let dir = tempfile::tempdir().unwrap();
         let header = header([PERSON, PERSON], 20);
-        let (all, mut pages) = (played(&header), pages(&header));
+        let (all, mut pages) = (play_episode(&header), pages(&header));
         let mut episode = Episode::create(dir.path(), header).unwrap();
         episode
-            .append_upload(ZERO, &pages[0].part(&all, 0, 14))
+            .append_upload(ZERO, &pages[0].upload_part(&all, 0, 14))
             .unwrap();
         episode
-            .append_upload(ONE, &pages[1].part(&all, 0, 10))
+            .append_upload(ONE, &pages[1].upload_part(&all, 0, 10))
             .unwrap();
         let cut = episode.take_seat(ONE, Controller::Vacant).unwrap().tick;
-        assert_eq!((cut, episode.through()), (Tick(10), Tick(14)));
+        assert_eq!((cut, episode.recorded_through()), (Tick(10), Tick(14)));
         let said: Vec<u16> = all.rows.chunks(2).map(|row| row[1]).take(10).collect();
-        let late = episode.recount(ZERO, told(10, &said, &[3, 3]));
+        let late = episode.apply_recount(ZERO, told(10, &said, &[3, 3]));
         assert!(matches!(late, Err(Refused::Malformed(_))), "{late:?}");
         let lie = told(9, &said[..9], &[said[9] + 1, 3]);
-        episode.recount(ZERO, lie).unwrap();
+        episode.apply_recount(ZERO, lie).unwrap();
     }
 }

@@ -11,7 +11,7 @@ use super::stored::Stored;
 
 /// Runs a hosted world again, and returns the first tick after which it differs from its log; `None` if everything is
 /// equal.
-pub fn repeats(log: &Log, stored: Box<Stored>) -> Option<Tick> {
+pub fn find_repeat(log: &Log, stored: Box<Stored>) -> Option<Tick> {
     let stored = Mutex::new(stored);
     let stored = move |hash: &str| {
         let stored = stored
@@ -40,7 +40,7 @@ pub fn repeats(log: &Log, stored: Box<Stored>) -> Option<Tick> {
         let recorded = rows.next().unwrap_or_default();
         for seat in 0..row.len() {
             let reward = replica.outcome().rewards[seat].to_bits();
-            let found = (replica.observed(seat), reward);
+            let found = (replica.observe_digest(seat), reward);
             let recorded = recorded.get(seat).copied().flatten();
             if recorded.is_some_and(|recorded| recorded != found) {
                 differs.get_or_insert(replica.ticks());
@@ -63,9 +63,9 @@ pub fn repeats(log: &Log, stored: Box<Stored>) -> Option<Tick> {
 /// Returns whether the log is the only record of what happened: the episode was on a host, nothing claims that its world
 /// repeats itself, and the world comes out otherwise when it is run again.
 pub fn is_only_recorded(log: &Log, stored: Box<Stored>) -> bool {
-    match (log.header.way, log.repetition()) {
+    match (log.header.way, log.end_repetition()) {
         (EnvWay::Module, _) | (EnvWay::Host, Some(None)) => false,
         (EnvWay::Host, Some(Some(_))) => true,
-        (EnvWay::Host, None) => log.through.0 > 0 && repeats(log, stored).is_some(),
+        (EnvWay::Host, None) => log.through.0 > 0 && find_repeat(log, stored).is_some(),
     }
 }

@@ -175,7 +175,7 @@ impl Replica {
     ///
     /// # Errors
     /// [`ReplicaError::Policy`]; the seat then keeps its controller.
-    pub fn change(&mut self, change: &Change) -> Result<(), ReplicaError> {
+    pub fn apply_change(&mut self, change: &Change) -> Result<(), ReplicaError> {
         let player = self.player(change.seat, &change.controller)?;
         self.waiting.push((change.clone(), player));
         if change.tick <= self.ticks() {
@@ -248,7 +248,10 @@ impl Replica {
     pub fn step(&mut self, row: &[Action]) -> Result<(), RowError> {
         self.check_row(row)?;
         for (seat, &found) in (0..).map(Seat).zip(row) {
-            if let Some(expected) = self.chosen(seat).filter(|expected| *expected != found) {
+            if let Some(expected) = self
+                .chosen_action(seat)
+                .filter(|expected| *expected != found)
+            {
                 return Err(RowError::Partner {
                     seat,
                     expected,
@@ -306,7 +309,7 @@ impl Replica {
         let ticks = self.ticks().0 + 1;
         let live = Live::of(&mut *self.world, ticks, self.tick_hz).with_rewards(&self.rewards);
         let until = self.rules.until.as_ref();
-        if !self.outcome.over && until.is_some_and(|until| live.ends(until)) {
+        if !self.outcome.over && until.is_some_and(|until| live.has_ended(until)) {
             let all = (1_u32 << self.chosen.len()) - 1;
             self.outcome.over = true;
             self.outcome.truncated |= all as u16 & !self.outcome.terminated;
@@ -329,7 +332,7 @@ impl Replica {
     }
 
     /// Returns the hash of a seat's present observation.
-    pub fn observed(&mut self, seat: usize) -> u64 {
+    pub fn observe_digest(&mut self, seat: usize) -> u64 {
         self.world.observe(seat, &mut self.observation);
         hash_observation(&self.observation)
     }
@@ -400,7 +403,7 @@ impl Replica {
     }
 
     /// The action that a seat must play in the next tick; `None` if a person may play anything.
-    pub fn chosen(&self, seat: Seat) -> Option<Action> {
+    pub fn chosen_action(&self, seat: Seat) -> Option<Action> {
         let mut cuts = self.waiting.iter().filter(|(cut, _)| cut.seat == seat);
         let backfilled = || cuts.find_map(|(cut, _)| input(cut, self.ticks()));
         self.chosen[seat.index()].or_else(backfilled)
@@ -438,7 +441,7 @@ impl Replica {
     }
 
     /// The end as it would be written now, for this reason unless the environment itself has ended.
-    pub fn ending(&self, reason: protocol::control::EndReason) -> Ending {
+    pub fn read_ending(&self, reason: protocol::control::EndReason) -> Ending {
         let reason = if self.outcome.over {
             protocol::control::EndReason::Played
         } else {

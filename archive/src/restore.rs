@@ -23,7 +23,7 @@ pub fn restore_episode(
     draw: UnitAssignment,
     file: &mut Episode,
 ) -> Result<RestoredEpisode, StageGone> {
-    let end = file.ended();
+    let end = file.poll_end();
     let header = file.header();
     let timeline = &study.timeline;
     let stage = timeline
@@ -48,7 +48,7 @@ pub fn restore_episode(
         header: header.clone(),
         facts: env_facts(file),
         changes: file.changes().to_vec(),
-        through: file.through(),
+        through: file.recorded_through(),
         own: (0..)
             .map(Seat)
             .take(header.controllers.len())

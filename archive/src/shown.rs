@@ -241,7 +241,7 @@ pub fn open_past_world(
 ) -> Result<(Box<dyn World + Send>, Vec<Sprite>), ReplicaError> {
     let (world, sprites) = open_world(header, stored)?;
     let Some(sprites) = sprites else {
-        let native = env_core::envs::sprites(&header.env)?.iter();
+        let native = env_core::envs::sprites_of(&header.env)?.iter();
         let sprites = native.map(|sprite| Sprite {
             name: sprite.name.into(),
             svg: sprite.svg.into(),

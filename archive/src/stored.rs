@@ -10,7 +10,7 @@ use protocol::hash::is_sha256;
 pub type Stored = dyn Fn(&str) -> io::Result<Vec<u8>> + Send;
 
 /// Reads modules and models by their SHA-256 from the data folder that holds the folder of the episodes.
-pub fn stored(episodes: &Path) -> impl Fn(&str) -> io::Result<Vec<u8>> + Send + Clone + use<> {
+pub fn open_stored(episodes: &Path) -> impl Fn(&str) -> io::Result<Vec<u8>> + Send + Clone + use<> {
     let data = episodes.parent().unwrap_or(Path::new("")).to_owned();
     move |hash: &str| {
         if !is_sha256(hash) {

@@ -9,7 +9,8 @@ use protocol::control::{Block, KeyEvent, Misprediction, Timing, Upload};
 
 use super::*;
 pub(super) use crate::fixtures::{
-    PERSON, PageScript, PlayedEpisode, ZERO, ai, header, key, log_of, no_modules, pages, played,
+    PERSON, PageScript, PlayedEpisode, ZERO, ai_controller, header, key, log_of, no_modules, pages,
+    play_episode,
 };
 
 const ONE: Seat = Seat(1);
@@ -64,10 +65,10 @@ fn both(
     (from, to): (u32, u32),
 ) -> AppendedUpload {
     episode
-        .append_upload(ZERO, &pages[0].part(all, from, to))
+        .append_upload(ZERO, &pages[0].upload_part(all, from, to))
         .unwrap();
     episode
-        .append_upload(ONE, &pages[1].part(all, from, to))
+        .append_upload(ONE, &pages[1].upload_part(all, from, to))
         .unwrap()
 }
 
@@ -79,7 +80,7 @@ fn the_replica_writes_a_digest_of_each_quarter_of_a_second_and_of_the_end() {
             tick_hz,
             ..header([PERSON, PERSON], 20)
         };
-        let (all, mut pages) = (played(&header), pages(&header));
+        let (all, mut pages) = (play_episode(&header), pages(&header));
         let mut episode = Episode::create(dir.path(), header).unwrap();
         for ticks in [(0, 7), (7, 15), (15, 20)] {
             both(&mut episode, &mut pages, &all, ticks);
@@ -99,21 +100,21 @@ fn the_replica_writes_a_digest_of_each_quarter_of_a_second_and_of_the_end() {
 fn two_pages_fill_one_archive_to_the_environments_end() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let (all, [mut one, mut other]) = (played(&header), pages(&header));
+    let (all, [mut one, mut other]) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
     let mut append = |seat, upload: Upload| episode.append_upload(seat, &upload).unwrap();
     // A tick is final once the page of every person has said its input.
-    assert_eq!(append(ZERO, one.part(&all, 0, 7)), fine(0, 7));
-    assert_eq!(append(ONE, other.part(&all, 0, 5)), fine(5, 5));
-    assert_eq!(append(ONE, other.part(&all, 5, 13)), fine(7, 13));
-    let last = append(ZERO, one.part(&all, 7, 20));
+    assert_eq!(append(ZERO, one.upload_part(&all, 0, 7)), fine(0, 7));
+    assert_eq!(append(ONE, other.upload_part(&all, 0, 5)), fine(5, 5));
+    assert_eq!(append(ONE, other.upload_part(&all, 5, 13)), fine(7, 13));
+    let last = append(ZERO, one.upload_part(&all, 7, 20));
     assert_eq!((last.through, last.last, last.over), (Tick(13), true, None));
     assert!(matches!(
         episode.end(EndReason::Played),
         Err(Refused::NotOver { through: Tick(13) })
     ));
     let last = episode
-        .append_upload(ONE, &other.part(&all, 13, 20))
+        .append_upload(ONE, &other.upload_part(&all, 13, 20))
         .unwrap();
     assert!(last.last);
     let over = last.over.unwrap();
@@ -136,22 +137,24 @@ fn two_pages_fill_one_archive_to_the_environments_end() {
 fn nobody_says_the_inputs_of_somebody_else() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let (all, [mut one, mut other]) = (played(&header), pages(&header));
+    let (all, [mut one, mut other]) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
     let stored = episode.file.read().unwrap();
     // The page of seat 0 signs as the page of seat 1 would, and the other way round.
     for (seat, theirs) in [(ONE, &mut one), (ZERO, &mut other)] {
-        let refused = episode.append_upload(seat, &theirs.part(&all, 0, 7));
+        let refused = episode.append_upload(seat, &theirs.upload_part(&all, 0, 7));
         assert!(matches!(refused, Err(Refused::Malformed(_))), "{refused:?}");
     }
     // A signed block with another input.
-    let mut forged = one.part(&all, 0, 7);
+    let mut forged = one.upload_part(&all, 0, 7);
     forged.block.as_mut().unwrap().inputs[3] ^= 1;
     let refused = episode.append_upload(ZERO, &forged);
     assert!(matches!(refused, Err(Refused::Malformed(_))), "{refused:?}");
     assert_eq!(episode.file.read().unwrap(), stored);
     // One page alone makes nothing final, whatever else it sends.
-    let alone = episode.append_upload(ZERO, &one.part(&all, 0, 20)).unwrap();
+    let alone = episode
+        .append_upload(ZERO, &one.upload_part(&all, 0, 20))
+        .unwrap();
     assert_eq!((alone.through, alone.diverged), (Tick(0), false));
     assert!(log_of(&mut episode).rows().is_empty());
 }
@@ -170,15 +173,15 @@ fn recovered(bytes: &[u8], on_disk: Option<&PathBuf>) -> Result<Episode, OpenErr
 #[test]
 fn a_crash_at_every_byte_leaves_a_prefix_that_goes_on() {
     let dir = tempfile::tempdir().unwrap();
-    let header = header([PERSON, ai("random")], 9);
-    let (all, mut page) = (played(&header), PageScript::new(&header, ZERO));
+    let header = header([PERSON, ai_controller("random")], 9);
+    let (all, mut page) = (play_episode(&header), PageScript::new(&header, ZERO));
     let timing = Timing {
         keys: vec![KEY],
         ..Timing::default()
     };
     let mut part = |from, to| Upload {
         timing: Some(timing.clone()),
-        ..page.part(&all, from, to)
+        ..page.upload_part(&all, from, to)
     };
     let mut episode = Episode::create(dir.path(), header).unwrap();
     let path = path(dir.path(), "e-1").unwrap();
@@ -186,7 +189,7 @@ fn a_crash_at_every_byte_leaves_a_prefix_that_goes_on() {
     // What is durable after each answer: length of the file and ticks.
     let mut answers = vec![(start, 0)];
     for to in [4, 6, 9] {
-        let first = episode.through().0;
+        let first = episode.recorded_through().0;
         episode.append_upload(ZERO, &part(first, to)).unwrap();
         answers.push((fs::metadata(&path).unwrap().len() as usize, to));
     }
@@ -209,7 +212,7 @@ fn a_crash_at_every_byte_leaves_a_prefix_that_goes_on() {
             .map(|(_, ticks)| *ticks)
             .max();
         let mut episode = recover().unwrap();
-        let through = episode.through().0;
+        let through = episode.recorded_through().0;
         assert!(through >= acknowledged.unwrap(), "byte {cut}");
         assert_eq!(episode.rows, all.rows[..through as usize * 2], "byte {cut}");
         // The page still has what was not acknowledged, and sends it again, from what the archive has.
@@ -251,7 +254,7 @@ const KEY: KeyEvent = KeyEvent {
 fn what_is_uploaded_twice_is_stored_once() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let (all, [mut one, mut other]) = (played(&header), pages(&header));
+    let (all, [mut one, mut other]) = (play_episode(&header), pages(&header));
     let timing = Timing {
         keys: vec![KEY],
         rollbacks: vec![(Tick(3), 2)],
@@ -265,7 +268,7 @@ fn what_is_uploaded_twice_is_stored_once() {
         ..upload
     };
     let mut episode = Episode::create(dir.path(), header).unwrap();
-    let upload = with(other.part(&all, 0, 10));
+    let upload = with(other.upload_part(&all, 0, 10));
     let answer = AppendedUpload {
         notes: 1,
         ..fine(0, 10)
@@ -290,7 +293,7 @@ fn what_is_uploaded_twice_is_stored_once() {
     numbered(&mut more, 1);
     assert_eq!(episode.append_upload(ONE, &more).unwrap().notes, 2);
     // Each page counts its own.
-    let first = with(one.part(&all, 0, 10));
+    let first = with(one.upload_part(&all, 0, 10));
     assert_eq!(episode.append_upload(ZERO, &first).unwrap().notes, 1);
     let told: Vec<_> = log_of(&mut episode)
         .records
@@ -306,12 +309,14 @@ fn what_is_uploaded_twice_is_stored_once() {
 #[test]
 fn what_no_page_sends_is_refused_without_harm() {
     let dir = tempfile::tempdir().unwrap();
-    let header = header([PERSON, ai("idle")], 20);
-    let (all, mut page) = (played(&header), PageScript::new(&header, ZERO));
+    let header = header([PERSON, ai_controller("idle")], 20);
+    let (all, mut page) = (play_episode(&header), PageScript::new(&header, ZERO));
     let mut episode = Episode::create(dir.path(), header).unwrap();
-    episode.append_upload(ZERO, &page.part(&all, 0, 4)).unwrap();
+    episode
+        .append_upload(ZERO, &page.upload_part(&all, 0, 4))
+        .unwrap();
     let stored = episode.file.read().unwrap();
-    let good = page.part(&all, 4, 8);
+    let good = page.upload_part(&all, 4, 8);
     let with = |change: &dyn Fn(&mut Upload)| {
         let mut upload = good.clone();
         change(&mut upload);
@@ -361,7 +366,7 @@ fn what_no_page_sends_is_refused_without_harm() {
         ));
     }
     assert_eq!(
-        (episode.file.read().unwrap(), episode.through()),
+        (episode.file.read().unwrap(), episode.recorded_through()),
         (stored, Tick(4))
     );
     assert_eq!(episode.append_upload(ZERO, &good).unwrap(), fine(8, 8));
@@ -371,7 +376,7 @@ fn what_no_page_sends_is_refused_without_harm() {
 fn nothing_follows_the_end() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let (all, mut pages) = (played(&header), pages(&header));
+    let (all, mut pages) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
     both(&mut episode, &mut pages, &all, (0, 9));
     let ending = episode.end(EndReason::PartnerLeft).unwrap();
@@ -380,7 +385,7 @@ fn nothing_follows_the_end() {
         (Tick(9), EndReason::PartnerLeft)
     );
     let stored = episode.file.read().unwrap();
-    let mut late = pages[1].part(&all, 9, 15);
+    let mut late = pages[1].upload_part(&all, 9, 15);
     late.timing.get_or_insert_default().rtt_us = vec![5, 5];
     assert_eq!(episode.append_upload(ONE, &late).unwrap().through, Tick(9));
     assert_eq!(episode.file.read().unwrap(), stored);
@@ -392,24 +397,24 @@ fn nothing_follows_the_end() {
 #[test]
 fn a_partner_takes_a_seat_over_from_its_tick_on() {
     let header = header([PERSON, PERSON], 20);
-    let all = played(&header);
+    let all = play_episode(&header);
     let mut replica = Replica::open(&header, no_modules).unwrap();
     all.rows[..8]
         .chunks(2)
         .for_each(|row| replica.step(row).unwrap());
     replica
-        .change(&Change {
+        .apply_change(&Change {
             number: 0,
             tick: Tick(4),
             seat: ONE,
-            controller: ai("idle"),
+            controller: ai_controller("idle"),
             life: Life(1),
             from: Tick(4),
             inputs: Vec::new(),
             key: None,
         })
         .unwrap();
-    let idle = replica.chosen(ONE).unwrap();
+    let idle = replica.chosen_action(ONE).unwrap();
     let (mut writer, mut bytes) = LogWriter::begin(&header).unwrap();
     for record in [
         Record::Actions {
@@ -420,7 +425,7 @@ fn a_partner_takes_a_seat_over_from_its_tick_on() {
             number: 0,
             tick: Tick(4),
             seat: ONE,
-            controller: ai("idle"),
+            controller: ai_controller("idle"),
             life: Life(1),
             from: Tick(4),
             inputs: Vec::new(),
@@ -460,11 +465,11 @@ fn a_partner_takes_a_seat_over_from_its_tick_on() {
 fn a_digest_told_many_times_in_one_upload_is_stored_once() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let (all, mut pages) = (played(&header), pages(&header));
-    let mut upload = pages[0].part(&all, 0, 20);
+    let (all, mut pages) = (play_episode(&header), pages(&header));
+    let mut upload = pages[0].upload_part(&all, 0, 20);
     let told = upload.digests.clone();
     let mut episode = Episode::create(dir.path(), header).unwrap();
-    let mut other = pages[1].part(&all, 0, 20);
+    let mut other = pages[1].upload_part(&all, 0, 20);
     other.digests.clear();
     episode.append_upload(ONE, &other).unwrap();
     upload.digests = told.repeat(100);

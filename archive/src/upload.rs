@@ -64,7 +64,7 @@ impl Episode {
             let last_words = self.last_words(seat, upload);
             let last_words = self.with_room(seat, last_words)?;
             self.append(last_words)?;
-            return Ok(self.appended(seat));
+            return Ok(self.describe_append(seat));
         }
         let said = self.new_inputs(seat, upload)?;
         let notes = self.with_room(seat, self.new_notes(seat, upload))?;
@@ -89,9 +89,9 @@ impl Episode {
             let life = upload.life;
             records.push(Record::Inputs { seat, life, block });
         }
-        let first = self.through();
+        let first = self.recorded_through();
         let (rows, stopped) = self.play();
-        records.extend(self.played(first, rows));
+        records.extend(self.record_actions(first, rows));
         records.extend(self.compare());
         let ended = upload.ended.filter(|_| is_known);
         if let Some(end) = ended.filter(|end| !self.may_end_at(*end)) {
@@ -102,16 +102,16 @@ impl Episode {
         Ok(AppendedUpload {
             last: ended.is_some(),
             stopped,
-            ..self.appended(seat)
+            ..self.describe_append(seat)
         })
     }
 
-    pub(super) fn appended(&self, seat: Seat) -> AppendedUpload {
+    pub(super) fn describe_append(&self, seat: Seat) -> AppendedUpload {
         let page = &self.pages[seat.index()];
         AppendedUpload {
-            through: self.durable(),
+            through: self.durable_tick(),
             own: self.durable_own(seat),
-            over: self.over(),
+            over: self.ending_so_far(),
             notes: page.notes,
             agreed: page.agreed,
             recheck: (page.heard < page.recheck).then_some(page.recheck),
@@ -149,7 +149,7 @@ impl Episode {
             u64::from(block.first.0) + block.inputs.len() as u64
         });
         let most_inputs = match self.hosted.is_some() {
-            true => CHOICES + CHOICES_PER_TICK * u64::from(self.through().0),
+            true => CHOICES + CHOICES_PER_TICK * u64::from(self.recorded_through().0),
             false => most + 2 * MAX_INPUTS as u64,
         };
         if end > most_inputs {
@@ -182,7 +182,7 @@ impl Episode {
         let (Some(block), Some(known)) = (&upload.block, known) else {
             return Ok(None);
         };
-        match known.with(block) {
+        match known.with_block(block) {
             Ok(more) => Ok(Some(more)),
             Err(ChainError::Tick { found, next }) if found > next => Err(Refused::Gap { next }),
             // Blocks that were sent over the connection before.
@@ -246,10 +246,10 @@ impl Episode {
         let mut seats = (0..).map(Seat).take(self.count_seats());
         let is_played = seats.any(|seat| self.is_played(seat));
         while is_played && !self.replica.outcome().over {
-            let tick = self.through();
+            let tick = self.recorded_through();
             let input = |(seat, inputs): (Seat, &Option<SeatInputs>)| {
-                let chosen = self.replica.chosen(seat);
-                chosen.or_else(|| inputs.as_ref()?.at(tick))
+                let chosen = self.replica.chosen_action(seat);
+                chosen.or_else(|| inputs.as_ref()?.action_at(tick))
             };
             let row: Option<Vec<u16>> = (0..).map(Seat).zip(&self.inputs).map(input).collect();
             let Some(row) = row else { break };
@@ -269,11 +269,11 @@ impl Episode {
     }
 
     /// Returns the records of the new rows from `first` on, and the replica's digests of them.
-    pub(super) fn played(&self, first: Tick, rows: Vec<u16>) -> Vec<Record> {
+    pub(super) fn record_actions(&self, first: Tick, rows: Vec<u16>) -> Vec<Record> {
         if rows.is_empty() {
             return Vec::new();
         }
-        let through = self.through();
+        let through = self.recorded_through();
         let each = digest_ticks(self.header.tick_hz);
         let over = self.replica.outcome().over;
         let marks = (first.0 + 1..=through.0).map(Tick);
@@ -295,7 +295,7 @@ impl Episode {
     /// Compares the digests that pages claim with the replica's, as far as it is. A page that differs is asked once
     /// more; returns the digests that agree, and the pages that differ again.
     pub(super) fn compare(&mut self) -> Vec<Record> {
-        let (over, through) = (self.replica.outcome().over, self.through());
+        let (over, through) = (self.replica.outcome().over, self.recorded_through());
         let later = match over {
             true => BTreeMap::new(),
             false => self.claims.split_off(&(Tick(through.0 + 1), Seat(0))),
@@ -332,7 +332,7 @@ impl Episode {
     ) -> Option<Record> {
         // After the end, nothing is sent any more.
         let last = match self.replica.outcome().over {
-            true => self.through(),
+            true => self.recorded_through(),
             false => Tick(u32::MAX),
         };
         // A page says the digest of an end, too, and has another end once it is corrected.
@@ -369,9 +369,9 @@ impl Episode {
     /// True if the environment may have ended after `end` ticks, as far as it was simulated.
     pub(super) fn may_end_at(&self, end: Tick) -> bool {
         if self.replica.outcome().over {
-            end == self.through()
+            end == self.recorded_through()
         } else {
-            end > self.through()
+            end > self.recorded_through()
         }
     }
 }

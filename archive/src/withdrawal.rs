@@ -49,12 +49,12 @@ pub struct Rewriting {
 
 impl Rewriting {
     /// The file as it is.
-    pub fn before(&self) -> &[u8] {
+    pub fn bytes_before(&self) -> &[u8] {
         &self.before
     }
 
     /// The file as it will be.
-    pub fn after(&self) -> &[u8] {
+    pub fn bytes_after(&self) -> &[u8] {
         self.after.as_ref().unwrap_or(&self.before)
     }
 
@@ -92,7 +92,7 @@ pub fn prepare_withdrawal(
         Err(LogError::NoHeader) => return settled(WithdrawnFile::Done),
         read => read?,
     };
-    if waits && log.header.way == EnvWay::Host && log.repetition().is_none() {
+    if waits && log.header.way == EnvWay::Host && log.end_repetition().is_none() {
         return settled(WithdrawnFile::Busy);
     }
     let after = match log.withdraw(participant) {
@@ -142,7 +142,7 @@ mod tests {
 
     use super::*;
     use crate::Episode;
-    use crate::fixtures::{PERSON, header, key, pages, played};
+    use crate::fixtures::{PERSON, header, key, pages, play_episode};
 
     fn contains(bytes: &[u8], part: &[u8]) -> bool {
         bytes.windows(part.len()).any(|window| window == part)
@@ -154,7 +154,7 @@ mod tests {
         let header = header([PERSON, PERSON], 12);
         let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
         for (seat, page) in (0..).map(Seat).zip(&mut pages(&header)) {
-            let upload = page.part(&played(&header), 0, 12);
+            let upload = page.upload_part(&play_episode(&header), 0, 12);
             episode.append_upload(seat, &upload).unwrap();
         }
         let ending = episode.end(EndReason::Played).unwrap();
@@ -175,7 +175,7 @@ mod tests {
         // It can still be simulated.
         let log = log::read_log(&fs::read(&path).unwrap()).unwrap();
         let replica = crate::replay(&log, crate::fixtures::no_modules, |_, _| ()).unwrap();
-        assert_eq!(replica.ending(EndReason::Played), ending);
+        assert_eq!(replica.read_ending(EndReason::Played), ending);
         let gone = dir.path().join("e-2.coplay");
         let missing = withdraw_seats(&gone, "P-B", true).unwrap();
         assert_eq!(missing, WithdrawnFile::Missing);

@@ -39,7 +39,7 @@ pub fn perform_work(
         Work::Recount(by, recount) => {
             let appended = episode
                 .as_mut()
-                .map(|episode| episode.recount(by, *recount));
+                .map(|episode| episode.apply_recount(by, *recount));
             if let Some(Err(error)) = appended {
                 tracing::warn!(%error, era = era.0, seat = by.0, "a recount proves nothing");
             }
@@ -77,7 +77,7 @@ pub fn perform_work(
 /// Runs a hosted world again, once its episode has ended.
 pub fn repeat_ended(event: &Event, episode: &mut Option<Episode>) {
     if let (Event::Ended(era, Some(_)), Some(episode)) = (event, episode)
-        && let Err(error) = episode.repeat()
+        && let Err(error) = episode.repeat_steps()
     {
         tracing::error!(%error, era = era.0, "it is not known whether a hosted world repeats itself");
     }
@@ -88,7 +88,7 @@ fn append_record(era: Era, episode: &mut Episode, record: RecordWork) -> Result<
     Ok(match record {
         RecordWork::End(reason) => {
             episode.end(reason)?;
-            Event::Ended(era, episode.ended())
+            Event::Ended(era, episode.poll_end())
         }
         RecordWork::Take { seat, controller } => {
             Event::Changed(era, seat, Some(episode.take_seat(seat, controller)?))
@@ -110,7 +110,7 @@ fn append_record(era: Era, episode: &mut Episode, record: RecordWork) -> Result<
             seat,
             directive,
             due,
-        } => Event::Directed(era, seat, episode.direct(seat, &directive, due)?),
+        } => Event::Directed(era, seat, episode.apply_directive(seat, &directive, due)?),
         RecordWork::Note(record) => {
             episode.append_note(*record)?;
             Event::Noted
@@ -151,7 +151,7 @@ mod tests {
     use server_core::arbiter::EpisodeEnd;
 
     use super::*;
-    use crate::fixtures::{PERSON, PageScript, ZERO, ai, header, pages, played};
+    use crate::fixtures::{PERSON, PageScript, ZERO, ai_controller, header, pages, play_episode};
 
     /// Does the work one piece after the other, and returns the reports.
     fn reports(work: Vec<Work>) -> Vec<Event> {
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn every_piece_of_work_is_answered_by_its_event() {
         let header = header([PERSON, PERSON], 20);
-        let (all, [mut own, mut other]) = (played(&header), pages(&header));
+        let (all, [mut own, mut other]) = (play_episode(&header), pages(&header));
         let take = |seat| {
             Work::from(RecordWork::Take {
                 seat,
@@ -189,20 +189,20 @@ mod tests {
             at_us: 5,
             presence: Presence::Gone,
         };
-        let mut gap = own.part(&all, 4, 4);
+        let mut gap = own.upload_part(&all, 4, 4);
         let mut ahead = PageScript::from(&header, ZERO, protocol::Life(0), protocol::Tick(9));
-        gap.block = ahead.block(9, vec![0; 3]);
+        gap.block = ahead.sign_block(9, vec![0; 3]);
         let events = reports(vec![
             Work::Open(Box::new(header)),
-            Work::Append(ZERO, Box::new(own.part(&all, 0, 4))),
-            Work::Append(one, Box::new(other.part(&all, 0, 4))),
+            Work::Append(ZERO, Box::new(own.upload_part(&all, 0, 4))),
+            Work::Append(one, Box::new(other.upload_part(&all, 0, 4))),
             take(one),
             RecordWork::Note(Box::new(presence)).into(),
-            give(one, ai("idle")),
+            give(one, ai_controller("idle")),
             give(one, PERSON),
             give(one, PERSON),
             take(Seat(9)),
-            give(Seat(9), ai("idle")),
+            give(Seat(9), ai_controller("idle")),
             Work::Append(ZERO, Box::new(gap)),
             RecordWork::End(EndReason::PartnerLeft).into(),
         ]);
@@ -255,7 +255,7 @@ mod tests {
             })
         };
         let header = header([PERSON, PERSON], 20);
-        let upload = PageScript::new(&header, ZERO).part(&played(&header), 0, 20);
+        let upload = PageScript::new(&header, ZERO).upload_part(&play_episode(&header), 0, 20);
         let events = reports(vec![
             Work::Append(seat, Box::new(upload)),
             give(PERSON),

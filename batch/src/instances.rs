@@ -107,7 +107,7 @@ pub(crate) struct Slot {
 
 impl Worlds {
     /// The slots of worlds; world `i` starts with seed `i`.
-    pub(crate) fn slots(worlds: Vec<Box<dyn World + Send>>) -> Vec<Slot> {
+    pub(crate) fn make_slots(worlds: Vec<Box<dyn World + Send>>) -> Vec<Slot> {
         let start = |(mut world, seed): (Box<dyn World + Send>, u64)| {
             world.reset(seed);
             let values = Vec::with_capacity(world.spec().observation_len());

@@ -214,7 +214,7 @@ pub fn of_worlds(
     Ok(Box::new(Batch::new(
         spec,
         Worlds,
-        Worlds::slots(worlds),
+        Worlds::make_slots(worlds),
         options,
     )?))
 }

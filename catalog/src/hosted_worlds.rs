@@ -39,9 +39,9 @@ pub(crate) fn check_hosts(study: &Study, playable: &EnvFactsByStage) -> HostProb
                     .faults
                     .extend(world.lack_of_picture().as_deref().map(problem));
                 let late = world
-                    .delay()
+                    .check_delay()
                     .filter(|_| said.insert((&file.sha256, "late")));
-                let other = world.unrepeated();
+                let other = world.check_repetition();
                 let other = other.filter(|_| said.insert((&file.sha256, "other")));
                 let has_people = env.people() > 0;
                 let keyless = world.tell_keyless(&env.keys).filter(|_| has_people);

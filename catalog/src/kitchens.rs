@@ -88,7 +88,7 @@ fn find_soups(params: &overcooked_jaxmarl_v2::Params) -> anyhow::Result<Soups> {
 }
 
 /// The observations of which each may be chosen in the kitchens of published agents.
-pub fn observations(env: &str) -> impl Iterator<Item = &'static str> {
+pub fn encodings_of(env: &str) -> impl Iterator<Item = &'static str> {
     let all = Encoding::ALL.into_iter().map(Encoding::name);
     all.filter(move |_| env == OvercookedAi::ID)
 }

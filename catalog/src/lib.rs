@@ -1,6 +1,6 @@
 //! The environments, modules and models of this build, and the studies that play them.
 //!
-//! [`read_study`] reads a study folder and checks it against them; [`lint`] reports everything that is wrong or odd
+//! [`read_study`] reads a study folder and checks it against them; [`lint_study`] reports everything that is wrong or odd
 //! about it; [`env`] describes and checks environments, [`agent`] models. This crate must not know of servers, databases and clocks.
 
 #![forbid(unsafe_code)]

@@ -46,7 +46,7 @@ pub struct Found {
 }
 
 /// Reads and checks a study folder.
-pub fn lint(dir: &Path) -> Linted {
+pub fn lint_study(dir: &Path) -> Linted {
     match read_study(dir) {
         Ok((study, playable)) => {
             let mut broken = list_broken_laws(&study);
@@ -61,14 +61,14 @@ pub fn lint(dir: &Path) -> Linted {
             warnings.extend(hosts.warnings);
             warnings.extend(warn_of_certificates(&study, &models));
             Linted {
-                faults: found(dir, broken),
-                warnings: found(dir, warnings),
-                outline: is_fine.then(|| study.outline(&playable)),
+                faults: list_found(dir, broken),
+                warnings: list_found(dir, warnings),
+                outline: is_fine.then(|| study.make_outline(&playable)),
                 models,
             }
         }
         Err(problems) => Linted {
-            faults: found(dir, problems),
+            faults: list_found(dir, problems),
             warnings: Vec::new(),
             outline: None,
             models: Vec::new(),
@@ -91,14 +91,14 @@ fn list_broken_laws(study: &Study) -> Vec<Problem> {
 }
 
 fn list_warnings(study: &Study, playable: &EnvFactsByStage) -> Vec<Problem> {
-    let mut warnings = study.warnings(playable);
+    let mut warnings = study.list_warnings(playable);
     warnings.extend(warn_of_worlds(study, playable));
     warnings.extend(warn_of_training_rules(study, playable));
     warnings
 }
 
 /// Returns problems with their lines, as they are in the files now.
-pub fn found(dir: &Path, problems: Vec<Problem>) -> Vec<Found> {
+pub fn list_found(dir: &Path, problems: Vec<Problem>) -> Vec<Found> {
     let with_line = |problem: Problem| Found {
         text: line(dir, &problem),
         problem,
@@ -359,7 +359,7 @@ fn of_amount(amount: &PayBounds) -> String {
 
 /// An amount with the decimals of its currency.
 fn written(amount: f64, currency: &str) -> String {
-    format!("{amount:.0$}", payment::decimals(currency))
+    format!("{amount:.0$}", payment::decimals_of(currency))
 }
 
 #[cfg(test)]
@@ -385,7 +385,8 @@ mod tests {
             format!("a: 1\n\tb: \u{e9}c\n{long}\n"),
         )
         .unwrap();
-        let shown = |line, column| found(dir.path(), vec![problem(line, column)])[0].to_string();
+        let shown =
+            |line, column| list_found(dir.path(), vec![problem(line, column)])[0].to_string();
         assert_eq!(
             shown(2, 5),
             "study.yaml:2:5: study.id: wrong\n  2 |  b: \u{e9}c\n    |     ^"
@@ -401,7 +402,7 @@ mod tests {
     #[test]
     fn the_time_of_chats_is_counted() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/rehearsal");
-        let text = lint(&dir).to_string();
+        let text = lint_study(&dir).to_string();
         let part = "episodes last 0.7 min at most, chats 0.1 to 0.5 min, waiting 1.7 min";
         assert!(text.contains(part), "{part} in {text}");
     }
@@ -409,7 +410,7 @@ mod tests {
     #[test]
     fn the_least_and_the_most_that_anybody_is_paid_are_said() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-coord");
-        let linted = lint(&dir);
+        let linted = lint_study(&dir);
         let text = linted.to_string();
         // A base of 4.50 and a bonus of 5 at most; 40 minutes at 9 an hour at most.
         for part in [
@@ -432,7 +433,7 @@ mod tests {
     #[test]
     fn a_clean_study_says_what_it_is() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
-        let linted = lint(&dir);
+        let linted = lint_study(&dir);
         assert!(linted.is_fine(), "{linted}");
         let text = linted.to_string();
         for part in [

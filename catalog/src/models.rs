@@ -16,7 +16,7 @@ use crate::open_world;
 ///
 /// # Errors
 /// The reason why it cannot play, or why its certificate is not its own, and the fix.
-pub fn lower(
+pub fn lower_model(
     file: &str,
     model: &Model,
     env: &Env,
@@ -37,7 +37,7 @@ pub fn lower(
     let network = network.map_err(|error| error.to_string())?;
     let bytes = network.encode().map_err(|error| error.to_string())?;
     let sha256 = sha256_hex(&bytes);
-    let name = policy::named(file, &sha256);
+    let name = policy::policy_name(file, &sha256);
     Ok(Some((
         name,
         CompiledModel {
@@ -49,10 +49,10 @@ pub fn lower(
 }
 
 /// The AI partners that the episodes of a study can call, for pages that run in this process.
-pub fn partners(study: &Study) -> Partners {
+pub fn read_partners(study: &Study) -> Partners {
     let mut partners = Partners::default();
     for network in &study.models {
-        let added = partners.add(&network.sha256, &network.bytes);
+        let added = partners.add_model(&network.sha256, &network.bytes);
         added.expect("what a study plays with was lowered here");
     }
     partners

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use env_core::envs;
 use serde_json::Value;
 use study::stage::Env;
-use study::{EnvFactsByStage, Problem, StageKind, Study, TrainedPartner, hint};
+use study::{EnvFactsByStage, Problem, StageKind, Study, TrainedPartner, make_hint};
 
 use crate::agent::list_rules;
 use crate::env;
@@ -51,7 +51,7 @@ pub(crate) fn warn_of_training_rules(study: &Study, playable: &EnvFactsByStage) 
             false => format!(
                 "`{name}` was trained on the rules `{rules}`, which this version of Coplay does not know, and plays {plays}; \
                  {}; or leave it so if the name is right",
-                hint(rules, &known.iter().map(String::as_str).collect::<Vec<_>>())
+                make_hint(rules, &known.iter().map(String::as_str).collect::<Vec<_>>())
             ),
         };
         study.training_problem(partner, &message)

@@ -65,7 +65,7 @@ impl HostFacts for Build {
     fn env_facts(&self, env: &Env) -> Result<EnvFacts, EnvFault> {
         let opened = open(env)?;
         let spec = opened.world.spec();
-        if spec.secret && env.way() == EnvWay::Module {
+        if spec.secret && env.env_way() == EnvWay::Module {
             let reason = "the environment keeps secrets from players, and every player's page would compute them: \
                           it cannot be played peer to peer; write `run: host` to have the server alone compute it";
             return Err(EnvFault::Module {
@@ -77,7 +77,7 @@ impl HostFacts for Build {
             .iter()
             .map(|action| action.name.clone())
             .collect();
-        let page_facts = (env.way() == EnvWay::Host).then(|| page_facts(env, spec, &opened));
+        let page_facts = (env.env_way() == EnvWay::Host).then(|| page_facts(env, spec, &opened));
         Ok(EnvFacts {
             seats: spec.seats,
             tick_hz: spec.tick_hz,
@@ -98,7 +98,7 @@ impl HostFacts for Build {
         let world = open_world(env).ok()?;
         let mut names = policy::list_names(world.spec());
         let brings_own = |python: &PythonWorld| python.world.contains_key("policy");
-        if env.way() == EnvWay::Host && env.python.as_ref().is_some_and(brings_own) {
+        if env.env_way() == EnvWay::Host && env.python.as_ref().is_some_and(brings_own) {
             names.push(policy::ENVIRONMENT);
         }
         Some(names)
@@ -119,7 +119,7 @@ impl HostFacts for Build {
         model: &Model,
         env: &Env,
     ) -> Result<Option<(String, CompiledModel)>, String> {
-        models::lower(file, model, env)
+        models::lower_model(file, model, env)
     }
 }
 

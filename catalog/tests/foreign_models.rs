@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use catalog::agent::{Certificate, Tally, describe_agent};
-use catalog::lint::{Linted, lint};
+use catalog::lint::{Linted, lint_study};
 use protocol::hash::sha256_hex;
 use study::stage::CERTIFICATE;
 
@@ -46,7 +46,7 @@ timeline:
     for (model, text) in certificates {
         std::fs::write(dir.path().join(format!("{model}{CERTIFICATE}")), text).unwrap();
     }
-    lint(dir.path())
+    lint_study(dir.path())
 }
 
 /// The certificate of a model that plays its own rules, with this number of equal actions among 40.

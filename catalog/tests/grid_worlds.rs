@@ -264,7 +264,7 @@ timeline:
     fs::write(folder.path().join("study.yaml"), study).unwrap();
     fs::write(folder.path().join("bye.md"), "# Bye").unwrap();
     fs::write(folder.path().join("world.yaml"), world).unwrap();
-    let linted = catalog::lint::lint(folder.path());
+    let linted = catalog::lint::lint_study(folder.path());
     assert!(linted.is_fine(), "{linted}");
     let warnings = linted.warnings.iter();
     warnings.map(|found| found.problem.to_string()).collect()
@@ -347,6 +347,6 @@ fn what_some_of_the_conditions_of_a_world_have_is_no_warning() {
 
 #[test]
 fn the_worlds_of_the_example_have_no_oddities() {
-    let linted = catalog::lint::lint(&example());
+    let linted = catalog::lint::lint_study(&example());
     assert!(linted.is_fine() && linted.warnings.is_empty(), "{linted}");
 }

@@ -110,7 +110,7 @@ impl Family {
     fn new(studies: Vec<Checked>) -> Self {
         let facts = studies[0].1.clone();
         let with_outline = |(study, facts): Checked| {
-            let outline = study.outline(&facts);
+            let outline = study.make_outline(&facts);
             (study, outline)
         };
         let studies = studies.into_iter().map(with_outline).collect();
@@ -421,7 +421,7 @@ fn compare(study: &Study, outline: &Outline, payment: &Payment) -> Result<(), St
         };
     };
     let currency = amount.currency.as_str();
-    let scale = 10_f64.powi(study::payment::decimals(currency) as i32);
+    let scale = 10_f64.powi(study::payment::decimals_of(currency) as i32);
     let total = payment.total as f64;
     let is_least = (amount.least * scale).round() <= total;
     let is_most = (amount.most).is_none_or(|most| total <= (most * scale).round());

@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use catalog::lint::{Found, Linted, lint};
+use catalog::lint::{Found, Linted, lint_study};
 use catalog::python::check_page;
 use catalog::read_study;
 use serde_json::json;
@@ -35,7 +35,7 @@ timeline:
 }
 
 fn linted(source: &str) -> Linted {
-    lint(study_of(source, "").path())
+    lint_study(study_of(source, "").path())
 }
 
 fn messages(found: &[Found]) -> String {
@@ -58,7 +58,7 @@ fn a_sound_world_on_a_host_has_no_faults_and_no_warnings() {
 fn an_action_that_no_key_gives_is_warned_about() {
     let source = sound().replace("keys = {", "no_keys = {");
     let study = study_of(&source, "");
-    let found = lint(study.path());
+    let found = lint_study(study.path());
     assert!(found.is_fine(), "{found}");
     let told = messages(&found.warnings);
     assert!(told.contains("no key gives `go`"), "{told}");
@@ -68,7 +68,7 @@ fn an_action_that_no_key_gives_is_warned_about() {
     let text = fs::read_to_string(&file).unwrap();
     let named = text.replace("mode: turns", "mode: turns, keys: {go: [KeyG]}");
     fs::write(file, named).unwrap();
-    let found = lint(study.path());
+    let found = lint_study(study.path());
     assert!(found.is_fine() && found.warnings.is_empty(), "{found}");
     let pointed = source.replace(
         "    def draw(",
@@ -80,7 +80,7 @@ fn an_action_that_no_key_gives_is_warned_about() {
 
 #[test]
 fn a_name_in_arguments_is_sent_to_the_config_of_the_stage() {
-    let found = lint(study_of(&sound(), ", kwargs: {size: \"{{ size }}\"}").path());
+    let found = lint_study(study_of(&sound(), ", kwargs: {size: \"{{ size }}\"}").path());
     let told = messages(&found.faults);
     assert!(
         told.contains("replaced in `config` of the stage"),
@@ -108,7 +108,7 @@ fn a_world_on_a_host_whose_steps_are_late_is_warned_about() {
     let file = study.path().join("study.yaml");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("mode: turns, ", "")).unwrap();
-    let linted = lint(study.path());
+    let linted = lint_study(study.path());
     assert!(linted.is_fine(), "{linted}");
     let warnings = messages(&linted.warnings);
     assert!(
@@ -133,7 +133,7 @@ fn a_world_on_a_host_without_a_picture_or_that_fails_is_a_fault() {
 fn limits_of_a_world_are_those_of_its_process() {
     let slow = sound().replace("now = 0.0", "time.sleep(2); now = 0.0");
     let study = study_of(&slow, ", limits: {step_ms: 50}");
-    let linted = lint(study.path());
+    let linted = lint_study(study.path());
     let faults = messages(&linted.faults);
     assert!(
         faults.contains("gave no answer to `step` within 50 ms"),

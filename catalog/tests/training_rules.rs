@@ -5,7 +5,7 @@
     reason = "clippy knows the helpers of a test only inside its function"
 )]
 
-use catalog::lint::lint;
+use catalog::lint::lint_study;
 
 /// The warnings of a study with these rules of training, and these parameters of its stage.
 fn warnings(rules: &str, env: &str, config: &str) -> Vec<String> {
@@ -22,7 +22,7 @@ timeline:
     );
     std::fs::write(dir.path().join("study.yaml"), study).unwrap();
     std::fs::write(dir.path().join("thanks.md"), "# Thanks\n").unwrap();
-    let linted = lint(dir.path());
+    let linted = lint_study(dir.path());
     assert!(linted.is_fine(), "{linted}");
     linted.warnings.iter().map(ToString::to_string).collect()
 }

@@ -86,7 +86,7 @@ impl Chat {
     }
 
     /// The messages that were not taken.
-    pub fn unsaid(&self) -> &[OutgoingMessage] {
+    pub fn unsent_messages(&self) -> &[OutgoingMessage] {
         &self.unsaid
     }
 
@@ -131,7 +131,7 @@ impl Chat {
 
     /// The texts not known to be durable, with the one in the field: each text under the number that its
     /// message has or will have.
-    pub fn unsent(&self, typed: &str) -> Vec<(u32, String)> {
+    pub fn list_unsent(&self, typed: &str) -> Vec<(u32, String)> {
         let queue = self.queue.iter().map(|draft| draft.text.as_str());
         let typed = Some(typed).filter(|typed| !typed.is_empty());
         let texts = queue.chain(typed).map(str::to_owned);
@@ -333,9 +333,9 @@ mod tests {
     #[test]
     fn another_page_has_what_was_not_sent_and_nothing_that_was_stored() {
         let mut chat = Chat::new(0, view(4));
-        assert_eq!(chat.unsent(""), []);
+        assert_eq!(chat.list_unsent(""), []);
         chat.queue_message(draft("one"));
-        let unsent = chat.unsent("tw");
+        let unsent = chat.list_unsent("tw");
         assert_eq!(unsent, [(4, "one".to_owned()), (5, "tw".to_owned())]);
         for (next, left) in [(4, "one\ntw"), (5, "tw"), (6, "")] {
             let other = Chat::new(0, view(next));
@@ -359,11 +359,15 @@ mod tests {
         assert_eq!(sent(&mut chat, 30), None);
         assert_eq!(sent(&mut chat, 20 + PAUSE_US), Some((0, "one".to_owned())));
         chat.handle(40, &unsaid(7, MessageRefusal::NotTaken));
-        assert!(chat.unsaid().is_empty(), "that is another one");
+        assert!(chat.unsent_messages().is_empty(), "that is another one");
         chat.handle(50, &unsaid(0, MessageRefusal::NotTaken));
         assert_eq!(sent(&mut chat, 60), Some((0, "two".to_owned())));
         chat.handle(70, &unsaid(0, MessageRefusal::Closed));
-        let left: Vec<&str> = chat.unsaid().iter().map(|one| one.text.as_str()).collect();
+        let left: Vec<&str> = chat
+            .unsent_messages()
+            .iter()
+            .map(|one| one.text.as_str())
+            .collect();
         assert_eq!(left, ["one", "two", "three"]);
         assert!(chat.is_closed() && chat.is_kept());
         chat.queue_message(draft("four"));

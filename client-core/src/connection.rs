@@ -82,7 +82,7 @@ impl Connection {
     }
 
     /// Failed attempts since the server last let the page in.
-    pub(crate) fn failures(&self) -> usize {
+    pub(crate) fn failed_attempts(&self) -> usize {
         self.failures
     }
 
@@ -186,7 +186,7 @@ mod tests {
         connection.handle_timeout(now_us);
         assert!(connection.handle_opened(now_us));
         connection.handle_welcome();
-        assert!(connection.is_welcomed() && connection.failures() == 0);
+        assert!(connection.is_welcomed() && connection.failed_attempts() == 0);
         connection.handle_lost(now_us);
         assert!(next_us(&connection) - now_us <= 312_500);
     }

@@ -44,7 +44,7 @@ impl PageTimes {
     }
 
     /// Goes pages forward or back.
-    pub fn turn(&mut self, now_us: u64, by: isize) {
+    pub fn turn_page(&mut self, now_us: u64, by: isize) {
         self.pages_us[self.page] = self.here_us(now_us);
         self.since_us = now_us;
         let last = self.pages_us.len() - 1;
@@ -154,10 +154,10 @@ mod tests {
     #[test]
     fn time_goes_to_the_page_that_is_shown_and_on_where_a_draft_left_it() {
         let mut times = PageTimes::new(1_000_000, 3, None);
-        times.turn(3_000_000, 1);
-        times.turn(3_500_000, -1);
+        times.turn_page(3_000_000, 1);
+        times.turn_page(3_500_000, -1);
         assert_eq!(times.all_ms(4_000_000), [2_500, 500, 0]);
-        times.turn(4_000_000, 1);
+        times.turn_page(4_000_000, 1);
         let before = Draft {
             page: 1,
             pages_ms: times.all_ms(4_100_000),

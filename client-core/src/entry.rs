@@ -26,7 +26,7 @@ pub struct Credentials {
 impl Credentials {
     /// The first message of a connection; `playing` is the episode that this page still simulates, and `key` the public
     /// key that it has made.
-    pub fn hello(&self, playing: Option<(Era, Life)>, key: [u8; 32]) -> ClientMessage {
+    pub fn make_hello(&self, playing: Option<(Era, Life)>, key: [u8; 32]) -> ClientMessage {
         ClientMessage::Hello {
             entry: self.entry(playing),
             language: self.language.clone(),

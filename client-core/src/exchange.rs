@@ -65,7 +65,7 @@ impl DeskExchange {
     }
 
     /// The texts that were not taken.
-    pub fn refused(&self) -> &[String] {
+    pub fn refused_texts(&self) -> &[String] {
         &self.refused
     }
 
@@ -261,12 +261,12 @@ mod tests {
         exchange.poll(0);
         let refused = |number, why| ServerMessage::NotWritten { number, why };
         exchange.handle_message(10, &refused(7, MessageRefusal::NotTaken));
-        assert!(exchange.refused().is_empty(), "that is another one");
+        assert!(exchange.refused_texts().is_empty(), "that is another one");
         exchange.handle_message(10, &refused(0, MessageRefusal::TooFast));
         assert_eq!(exchange.poll(10 + PAUSE_US - 1), None);
         assert_eq!(exchange.poll(10 + PAUSE_US), written(0, "one"));
         exchange.handle_message(20, &refused(0, MessageRefusal::NotTaken));
-        assert_eq!(exchange.refused(), ["one"]);
+        assert_eq!(exchange.refused_texts(), ["one"]);
     }
 
     #[test]

@@ -150,7 +150,7 @@ impl<W: World> Page<W> {
 
     /// The stage that is shown.
     pub fn stage(&self) -> Option<&ShownStage> {
-        self.stages.shown()
+        self.stages.shown_stage()
     }
 
     /// The time since which it is shown, page clock, microseconds.
@@ -205,8 +205,8 @@ impl<W: World> Page<W> {
     }
 
     /// The unsent texts to the group, as the server last got them.
-    pub fn unsent(&self) -> &Draft {
-        self.writing.unsent()
+    pub fn unsent_draft(&self) -> &Draft {
+        self.writing.unsent_draft()
     }
 
     /// Does what is due.
@@ -216,7 +216,7 @@ impl<W: World> Page<W> {
             Some(Due::GiveUp) => self.lose_connection(now_us),
             None => {}
         }
-        if self.connection.is_welcomed() && self.clock.ask(now_us) {
+        if self.connection.is_welcomed() && self.clock.poll_question(now_us) {
             self.send(ClientMessage::Clock { sent_us: now_us });
         }
         self.call_peer(now_us, Peer::handle_timeout);
@@ -231,9 +231,9 @@ impl<W: World> Page<W> {
         if !self.connection.is_current(socket) || !self.connection.handle_opened(now_us) {
             return;
         }
-        let playing = self.peer.as_ref().and_then(Peer::playing);
+        let playing = self.peer.as_ref().and_then(Peer::life_in_play);
         let key = self.key.verifying_key().to_bytes();
-        self.send(self.credentials.hello(playing, key));
+        self.send(self.credentials.make_hello(playing, key));
         self.settle(now_us);
     }
 
@@ -315,7 +315,7 @@ impl<W: World> Page<W> {
 
     /// Handles any action of the person: the server learns that somebody who waits in a lobby is there.
     pub fn handle_alive(&mut self, now_us: u64) {
-        let stage = self.stages.shown();
+        let stage = self.stages.shown_stage();
         let waits = stage.is_some_and(|stage| matches!(stage.view, StageView::Lobby { .. }));
         // A question is answered by its button, not by what happens on the way to it.
         if waits && self.peer.is_none() && !self.is_asked && now_us >= self.alive_us + ALIVE_US {
@@ -343,7 +343,7 @@ impl<W: World> Page<W> {
         self.connection.handle_lost(now_us);
         self.effects.push_back(PageEffect::CloseSocket);
         self.call_peer(now_us, |peer, now| peer.handle_connection(now, false));
-        let failures = self.connection.failures();
+        let failures = self.connection.failed_attempts();
         self.events
             .push_back(PageEvent::ConnectionLost { failures });
     }
@@ -381,7 +381,7 @@ impl<W: World> Page<W> {
             ServerMessage::Superseded if self.is_at_end() => self.disconnect(),
             ServerMessage::Superseded => self.stop(StopReason::Superseded),
             ServerMessage::Clock { sent_us, server_us } => {
-                self.clock.answer(sent_us, server_us, now_us);
+                self.clock.handle_answer(sent_us, server_us, now_us);
                 self.events.push_back(PageEvent::ClockAnswered { sent_us });
             }
             ServerMessage::Stage {

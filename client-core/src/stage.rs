@@ -76,7 +76,7 @@ pub(crate) struct Stages {
 
 impl Stages {
     /// The stage that is shown.
-    pub(crate) fn shown(&self) -> Option<&ShownStage> {
+    pub(crate) fn shown_stage(&self) -> Option<&ShownStage> {
         self.shown.as_ref()
     }
 
@@ -130,7 +130,7 @@ impl Stages {
     }
 
     /// Shows a stage.
-    pub(crate) fn show(&mut self, now_us: u64, stage: ShownStage) {
+    pub(crate) fn show_stage(&mut self, now_us: u64, stage: ShownStage) {
         *self = Self {
             shown: Some(stage),
             since_us: now_us,
@@ -232,7 +232,7 @@ mod tests {
 
     fn at(stage: ShownStage) -> Stages {
         let mut stages = Stages::default();
-        stages.show(1_000_000, stage);
+        stages.show_stage(1_000_000, stage);
         stages
     }
 

@@ -87,7 +87,7 @@ pub(crate) fn run(args: BranchArgs) -> anyhow::Result<ExitCode> {
     let stored = stored_files(&args.data);
     let mut timeline = Timeline::open(&log, &stored)?;
     let recorded = Recorded {
-        score: timeline.seek(log.through).score(),
+        score: timeline.seek_tick(log.through).score(),
         ticks: timeline.ticks(),
     };
     let (policy, model) = match args.with.ends_with(".onnx") {
@@ -107,7 +107,7 @@ pub(crate) fn run(args: BranchArgs) -> anyhow::Result<ExitCode> {
     let branch = Branch::open(&log, stored.clone(), place, &policy, model.as_deref());
     let branch = branch.with_context(|| format!("episode {}", args.episode))?;
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let lanes = (0..threads.min(args.runs as usize)).map(|_| branch.lane(&log, &stored));
+    let lanes = (0..threads.min(args.runs as usize)).map(|_| branch.make_lane(&log, &stored));
     let runs = play(lanes.collect::<Result<_, _>>()?, args.runs);
     let found = summarise(&args, policy, recorded, runs);
     report(&found, args.json)?;

@@ -197,7 +197,7 @@ pub async fn run(
 /// Waits for a different version of the study without faults; reports the faults of versions before it.
 async fn next_version(watch: &mut Watch, dir: &Path, hash: &str, news: &Shared) {
     loop {
-        let files = watch.changed().await;
+        let files = watch.list_changed().await;
         let files: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
         let faults = match read_study(dir) {
             Ok((study, _)) if study.hash != hash => {
@@ -212,7 +212,7 @@ async fn next_version(watch: &mut Watch, dir: &Path, hash: &str, news: &Shared) 
 }
 
 fn told_faults(dir: &Path, problems: Vec<Problem>) -> Vec<Found> {
-    let found = lint::found(dir, problems);
+    let found = lint::list_found(dir, problems);
     let count = count(found.len(), "fault");
     eprintln!(
         "{}: changed, with {count}; the last version without faults keeps running",

@@ -139,7 +139,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             json,
         } => {
             page_python::add_folder(data.clone());
-            let mut found = dataset::verify::verify(&data).await?;
+            let mut found = dataset::verify::verify_data(&data).await?;
             if let Some(noted) = ledger_hash {
                 found.require_hash(&noted);
             }
@@ -147,7 +147,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             Ok(done_if(found.is_fine()))
         }
         Command::Lint { study, json } => {
-            let linted = lint::lint(&study);
+            let linted = lint::lint_study(&study);
             report(&linted, json)?;
             Ok(if linted.is_fine() {
                 ExitCode::SUCCESS
@@ -199,7 +199,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
 /// `coplay pay`.
 async fn payments(args: PayArgs) -> anyhow::Result<ExitCode> {
     if let Some(code) = args.verify {
-        let meaning = pay::verify(&args.data, &code).await?;
+        let meaning = pay::verify_code(&args.data, &code).await?;
         report(&meaning, args.json)?;
         return Ok(done_if(!meaning.payments.is_empty()));
     }
@@ -231,7 +231,7 @@ async fn erase(args: RetainArgs) -> anyhow::Result<ExitCode> {
         models: ModelAccess::Refuse,
         changed: OnStudyChange::Refuse,
     };
-    match retain::retain(options, Clock::start(), args.dry_run).await {
+    match retain::delete_old_data(options, Clock::start(), args.dry_run).await {
         Ok(due) => report(&due, args.json).map(|()| ExitCode::SUCCESS),
         Err(error) => refused(&args.study, error),
     }
@@ -302,7 +302,8 @@ fn start(what: Option<NewCommand>) -> anyhow::Result<ExitCode> {
             coplay,
         }) => {
             let language = if python { Language::Python } else { language };
-            let written = template::write(&dir, name.as_deref(), language, coplay.as_deref())?;
+            let written =
+                template::write_environment(&dir, name.as_deref(), language, coplay.as_deref())?;
             writeln!(out, "{written}")?;
             return Ok(ExitCode::SUCCESS);
         }
@@ -319,7 +320,7 @@ fn start(what: Option<NewCommand>) -> anyhow::Result<ExitCode> {
                 rules: rules.as_deref(),
                 params: params.as_deref(),
             };
-            let written = template::human_ai::write(&dir, &order)?;
+            let written = template::human_ai::write_human_ai(&dir, &order)?;
             writeln!(out, "{written}")?;
             return Ok(ExitCode::SUCCESS);
         }
@@ -330,7 +331,7 @@ fn start(what: Option<NewCommand>) -> anyhow::Result<ExitCode> {
     let mut known = template::study::STUDIES.iter();
     let template = known.find(|template| template.name == name);
     let template = template.context("this program has no such template")?;
-    writeln!(out, "{}", template::study::write(template, &dir)?)?;
+    writeln!(out, "{}", template::study::write_study(template, &dir)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -351,7 +352,7 @@ fn refused(study: &Path, error: StartError) -> anyhow::Result<ExitCode> {
                 "coplay: the study in {file} has {}:",
                 count(problems.len(), "problem")
             );
-            let problems = lint::found(study, problems);
+            let problems = lint::list_found(study, problems);
             problems.iter().for_each(|problem| eprintln!("{problem}\n"));
             Ok(ExitCode::from(USAGE))
         }

@@ -19,7 +19,7 @@ use signaling_server::replays::{
     ReplayKey, ReplayOrder, compute_replay, open_log, page_response, stored_files,
 };
 
-use crate::serving::bind;
+use crate::serving::bind_socket;
 use crate::{stopped, videos};
 
 /// Runs `coplay replay`.
@@ -77,7 +77,7 @@ fn read_advisers(args: &ReplayArgs, episode: &str) -> anyhow::Result<Vec<Adviser
             let model = Some(model);
             Adviser { name, model }
         } else {
-            let adviser = Adviser::known(name, &spec);
+            let adviser = Adviser::find_policy(name, &spec);
             adviser.with_context(|| format!("--ask {name}"))?
         };
         advisers.push(adviser);
@@ -112,7 +112,7 @@ async fn serve(args: &ReplayArgs, page: String) -> anyhow::Result<ExitCode> {
     let mut secret = [0; 16];
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
     let secret = format!("{:032x}", u128::from_be_bytes(secret));
-    let listener = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, args.port))).await?;
+    let listener = bind_socket(SocketAddr::from((Ipv4Addr::LOCALHOST, args.port))).await?;
     let link = format!("http://{}/replay/{secret}", listener.local_addr()?);
     let show = async move || page_response(page.clone());
     let handler = Router::new()

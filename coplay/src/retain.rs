@@ -64,7 +64,7 @@ impl fmt::Display for Due {
 ///
 /// # Errors
 /// [`StartError`]: the study has faults or sets no retention, a server runs, or the disk or the database fails.
-pub async fn retain(
+pub async fn delete_old_data(
     options: ServerOptions,
     clock: Clock,
     dry_run: bool,
@@ -112,8 +112,8 @@ async fn due(data: &Path, days: u16, now_us: u64) -> anyhow::Result<Due> {
         return Ok(due);
     }
     let store = StudyStore::read(data).await?;
-    let (sessions, payments) = (store.sessions().await?, store.payments().await?);
-    let (groups, episodes) = (store.groups().await?, store.episodes().await?);
+    let (sessions, payments) = (store.sessions().await?, store.list_payments().await?);
+    let (groups, episodes) = (store.list_groups().await?, store.episodes().await?);
     store.close().await;
     let is_old = |seen_us: u64| seen_us + u64::from(days) * DAY_US <= now_us;
     let mut gone = BTreeSet::new();

@@ -49,7 +49,7 @@ pub(crate) async fn try_out(args: DevArgs) -> anyhow::Result<ExitCode> {
         models: ModelAccess::Ask(model_key),
         ..options
     };
-    let listener = bind(listen).await?;
+    let listener = bind_socket(listen).await?;
     let url = format!("http://{}", listener.local_addr()?);
     let (study, data) = (options.study.clone(), options.data.clone());
     let site = args.access.site.first();
@@ -116,7 +116,7 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     }
     // The port first: if it is taken, nothing in the data folder changes. If there are several servers, only the server
     // that has the study listens, so that a web server in front finds it.
-    let listener = Some(bind(listen).await?).filter(|_| !is_shared);
+    let listener = Some(bind_socket(listen).await?).filter(|_| !is_shared);
     if args.paced {
         choose_place(KeyPlace::Trial);
     }
@@ -133,7 +133,7 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     };
     let listener = match listener {
         Some(listener) => Ok(listener),
-        None => bind(listen).await,
+        None => bind_socket(listen).await,
     };
     let listener = match listener {
         Ok(listener) => listener,
@@ -173,7 +173,7 @@ fn names_database(data: &Path, address: Option<&str>) -> anyhow::Result<bool> {
     Ok(servers::read_address(data)?.is_some())
 }
 
-pub(crate) async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
+pub(crate) async fn bind_socket(listen: SocketAddr) -> anyhow::Result<TcpListener> {
     TcpListener::bind(listen)
         .await
         .map_err(|error| match error.kind() {

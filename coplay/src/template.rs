@@ -44,7 +44,7 @@ pub struct Written {
 /// # Errors
 /// The name cannot be an id, the folder has files, `coplay` is not a checkout, a Rust environment has none, or writing
 /// fails. If an environment is refused, no file is written.
-pub fn write(
+pub fn write_environment(
     dir: &Path,
     name: Option<&str>,
     language: Language,
@@ -102,7 +102,7 @@ pub fn write(
 
 /// The refusal of a Rust environment that has no checkout to be built with.
 fn no_checkout(dir: &Path) -> String {
-    let dir = study::quote(dir);
+    let dir = study::quote_path(dir);
     format!(
         "a Rust environment is built with the source code of Coplay, and no folder around {dir} or around this one has it; \
          nothing was written. Name the folder of the source code (the one with `env-core` in it):\n\
@@ -220,7 +220,7 @@ impl fmt::Display for Written {
             "Wrote the environment `{name}` into {}.\n",
             dir.display()
         )?;
-        let dir = study::quote(dir);
+        let dir = study::quote_path(dir);
         let (build, module) = match language {
             Language::Python => {
                 return write!(
@@ -272,7 +272,7 @@ mod tests {
     fn a_folder_with_files_is_left_alone() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("notes"), "mine").unwrap();
-        let error = write(dir.path(), Some("tag"), Language::C, None).unwrap_err();
+        let error = write_environment(dir.path(), Some("tag"), Language::C, None).unwrap_err();
         assert!(error.to_string().contains("not empty"), "{error}");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
@@ -281,7 +281,7 @@ mod tests {
     fn a_path_that_is_no_checkout_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let new = dir.path().join("tag");
-        let error = write(&new, None, Language::Rust, Some(dir.path())).unwrap_err();
+        let error = write_environment(&new, None, Language::Rust, Some(dir.path())).unwrap_err();
         assert!(error.to_string().contains("no checkout"), "{error}");
         assert!(!new.exists());
     }
@@ -299,7 +299,7 @@ mod tests {
             let new = dir
                 .path()
                 .join(format!("{language:?}-{file}").replace('/', "-"));
-            write(&new, Some("chase"), language, Some(&root)).unwrap();
+            write_environment(&new, Some("chase"), language, Some(&root)).unwrap();
             let text = fs::read_to_string(new.join(file)).unwrap();
             assert!(text.contains(words));
             for file in ["README.md", file] {

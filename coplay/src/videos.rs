@@ -17,7 +17,7 @@ pub(crate) async fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
         anyhow::bail!("a video shows one episode; name one");
     };
     let log = open_log(&args.data, episode)?;
-    let withdrawn = store::withdrawn(&args.data).await?;
+    let withdrawn = store::read_withdrawn(&args.data).await?;
     ensure!(
         !withdrawn.groups.contains(&log.header.group),
         "somebody of the group of episode {episode} withdrew what was recorded"
@@ -47,7 +47,7 @@ pub(crate) async fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let (mut progress, mut added) = (LongWork::begin(ticks as usize + 1), Ok(()));
     let simulated = drawn.draw(order.view, |tick, list| {
         if (first..=last).contains(&tick) && added.is_ok() {
-            added = writer.add(list);
+            added = writer.add_picture(list);
         }
         progress.finish_part("states");
     });

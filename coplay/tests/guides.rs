@@ -202,7 +202,7 @@ fn linted(text: &str) -> catalog::lint::Linted {
         false => format!("{}\n{text}", std::fs::read_to_string(&file).unwrap()),
     };
     std::fs::write(&file, study).unwrap();
-    catalog::lint::lint(&dir)
+    catalog::lint::lint_study(&dir)
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn every_part_of_a_study_file_in_its_pages_is_clean() {
             let study = study_with(whole, text);
             write_pages(home.path(), &study);
             std::fs::write(home.path().join("study.yaml"), study).unwrap();
-            let linted = catalog::lint::lint(home.path());
+            let linted = catalog::lint::lint_study(home.path());
             assert!(
                 linted.is_fine() && linted.warnings.is_empty(),
                 "{name}: {linted}\n{text}"
@@ -291,7 +291,7 @@ fn every_example_is_clean() {
     for entry in std::fs::read_dir(examples).unwrap() {
         let dir = entry.unwrap().path();
         if dir.join("study.yaml").is_file() {
-            let linted = catalog::lint::lint(&dir);
+            let linted = catalog::lint::lint_study(&dir);
             assert!(
                 linted.is_fine() && linted.warnings.is_empty(),
                 "{}: {linted}",

@@ -314,7 +314,7 @@ fn every_part_of_a_study_file_in_the_guide_is_clean() {
         std::fs::write(home.path().join("debrief.md"), "# A page\n").unwrap();
         let head = "format: 1\nstudy: {id: guide, version: 1.0.0, title: Guide, contact: lab@example.edu}\n";
         std::fs::write(home.path().join("study.yaml"), format!("{head}{text}")).unwrap();
-        let linted = catalog::lint::lint(home.path());
+        let linted = catalog::lint::lint_study(home.path());
         assert!(
             linted.is_fine() && linted.warnings.is_empty(),
             "{linted}\n{text}"

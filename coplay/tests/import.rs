@@ -130,7 +130,7 @@ impl Taker {
     fn open(&mut self, entry: Entry) {
         self.conn += 1;
         self.happen(ConnNews::Opened);
-        self.say(&ClientMessage::hello(entry));
+        self.say(&ClientMessage::make_hello(entry));
     }
 
     fn heard(&mut self) -> Vec<ServerMessage> {

@@ -7,7 +7,7 @@ use archive::fixtures::{PageScript, key, log_of};
 use archive::{self, Episode};
 use catalog::models;
 use catalog::read_study;
-use dataset::verify::verify;
+use dataset::verify::verify_data;
 use env_core::World;
 use protocol::control::{EndReason, Upload};
 use protocol::hash::sha256_hex;
@@ -147,7 +147,7 @@ fn rows(study: &Study) -> Vec<u16> {
     let mut world = env_core::envs::open("overcooked", PARAMS).unwrap();
     let noop = world.spec().noop;
     world.reset(4);
-    let mut partner = models::partners(study)
+    let mut partner = models::read_partners(study)
         .open(&name(study), world.spec())
         .unwrap();
     partner.reset(1, 4);
@@ -192,7 +192,7 @@ async fn verify_episode(partner: &str) {
     let upload = Upload {
         era: Era(1),
         life: Life(0),
-        block: page.block(0, vec![rows[0]; 120]),
+        block: page.sign_block(0, vec![rows[0]; 120]),
         changes: 0,
         recheck: 0,
         digests: Vec::new(),
@@ -213,19 +213,19 @@ async fn verify_episode(partner: &str) {
     write_rows(home.path(), &header).await;
     let path = archive::path(&data.episodes(), "E-1").unwrap();
     Episode::recover(&path).unwrap();
-    let report = verify(home.path()).await.unwrap();
+    let report = verify_data(home.path()).await.unwrap();
     assert!(report.is_fine(), "{report:?}");
 
     // Another network under the name is detected, and a missing one is reported.
     let kept = data
-        .networks()
+        .models_folder()
         .join(format!("{}.network", study.models[0].sha256));
     let mut bytes = fs::read(&kept).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(&kept, bytes).unwrap();
-    assert!(!verify(home.path()).await.unwrap().is_fine());
+    assert!(!verify_data(home.path()).await.unwrap().is_fine());
     fs::remove_file(&kept).unwrap();
-    let report = verify(home.path()).await.unwrap();
+    let report = verify_data(home.path()).await.unwrap();
     assert!(
         format!("{report:?}").contains(&study.models[0].sha256),
         "{report:?}"

@@ -6,7 +6,7 @@ use std::path::Path;
 use archive::fixtures::{PageScript, key};
 use archive::{self, Episode};
 use catalog::read_study;
-use dataset::verify::{StoredModule, verify};
+use dataset::verify::{StoredModule, verify_data};
 use protocol::control::{EndReason, Upload};
 use protocol::log::Header;
 use protocol::{Controller, Era, Seat, Tick};
@@ -152,7 +152,7 @@ async fn an_episode_in_it_is_archived_and_simulated_again() {
     let upload = Upload {
         era: Era(1),
         life: protocol::Life(0),
-        block: page.block(0, vec![1; 20]),
+        block: page.sign_block(0, vec![1; 20]),
         changes: 0,
         recheck: 0,
         digests: Vec::new(),
@@ -174,7 +174,7 @@ async fn an_episode_in_it_is_archived_and_simulated_again() {
 
     let path = archive::path(&data.episodes(), "E-1").unwrap();
     Episode::recover(&path).unwrap();
-    let report = verify(home.path()).await.unwrap();
+    let report = verify_data(home.path()).await.unwrap();
     assert!(report.is_fine(), "{report:?}");
     assert_eq!(
         (report.episodes[0].module, report.episodes[0].score),
@@ -182,10 +182,10 @@ async fn an_episode_in_it_is_archived_and_simulated_again() {
     );
 
     fs::write(
-        data.modules().join(format!("{}.wasm", module.hash)),
+        data.modules_folder().join(format!("{}.wasm", module.hash)),
         b"altered",
     )
     .unwrap();
-    let report = verify(home.path()).await.unwrap();
+    let report = verify_data(home.path()).await.unwrap();
     assert!(!report.is_fine());
 }

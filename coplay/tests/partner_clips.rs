@@ -6,7 +6,7 @@ use std::process::Command;
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
-use dataset::verify::{EpisodeVerdict, verify};
+use dataset::verify::{EpisodeVerdict, verify_data};
 use protocol::log::read_log;
 use server_core::limits::Limits;
 use signaling_server::assets::Assets;
@@ -114,7 +114,7 @@ fn a_clip_that_cannot_be_played_is_refused_at_its_place_with_the_fix() {
         ),
     ] {
         let home = tempfile::tempdir().unwrap();
-        let linted = catalog::lint::lint(&study(home.path(), from, to));
+        let linted = catalog::lint::lint_study(&study(home.path(), from, to));
         let text = linted.to_string();
         match told {
             "" => assert!(linted.is_fine() && linted.warnings.is_empty(), "{text}"),
@@ -217,7 +217,7 @@ async fn film(server: &Server, stage: &str, clip: usize) -> (StatusCode, Vec<u8>
 
 /// Verifies the clips of a data folder, as they are and after a change of each.
 async fn check_verified(data: &Path, clips: &BTreeSet<PathBuf>) {
-    let report = verify(data).await.unwrap();
+    let report = verify_data(data).await.unwrap();
     assert!(
         report.is_fine() && report.clips.len() == clips.len(),
         "{report}"
@@ -241,7 +241,7 @@ async fn check_verified(data: &Path, clips: &BTreeSet<PathBuf>) {
         *changed.last_mut().unwrap() ^= 1;
         for bytes in [&changed[..], &good[..good.len() / 2], &other[..]] {
             std::fs::write(path, bytes).unwrap();
-            let report = verify(data).await.unwrap();
+            let report = verify_data(data).await.unwrap();
             let wrong = report
                 .clips
                 .iter()
@@ -288,7 +288,7 @@ async fn every_server_makes_the_same_episode_and_shows_it() {
         assert_eq!(all.len(), 3);
         for bytes in &all {
             let log = read_log(bytes).unwrap();
-            let stored = archive::stored(&data.join(archive::FOLDER));
+            let stored = archive::open_stored(&data.join(archive::FOLDER));
             let replica = archive::replay(&log, stored, |_, _| {}).unwrap();
             assert_eq!(replica.ticks(), log.through);
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use archive::fixtures::{ai, header, played};
+use archive::fixtures::{ai_controller, header, play_episode};
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode};
 use clock::Clock;
@@ -27,7 +27,7 @@ fn coplay(args: &[&str], data: &Path) -> Output {
 }
 
 fn recorded() -> Header {
-    header([ai("random"), ai("cook")], 200)
+    header([ai_controller("random"), ai_controller("cook")], 200)
 }
 
 /// A data folder with the episode `e-1` of two AI partners, and `e-2`, which has no end.
@@ -36,7 +36,7 @@ fn data_folder() -> tempfile::TempDir {
     let folder = dir.path().join(archive::FOLDER);
     std::fs::create_dir_all(&folder).unwrap();
     let header = recorded();
-    let rows = played(&header).rows;
+    let rows = play_episode(&header).rows;
     let (mut writer, mut bytes) = LogWriter::begin(&header).unwrap();
     let first = Tick(0);
     let actions = Record::Actions { first, rows };
@@ -45,7 +45,7 @@ fn data_folder() -> tempfile::TempDir {
     let log = read_log(&bytes).unwrap();
     let unused = |_: &str| Err(std::io::Error::other("no file is needed"));
     let replica = archive::replay(&log, unused, |_, _| {}).unwrap();
-    let ending: Ending = replica.ending(EndReason::Played);
+    let ending: Ending = replica.read_ending(EndReason::Played);
     writer.append(&Record::End(ending), &mut bytes).unwrap();
     std::fs::write(folder.join("e-1.coplay"), &bytes).unwrap();
     dir
@@ -223,7 +223,7 @@ async fn chat_is_shown_if_it_is_asked_for_and_nothing_that_was_withdrawn() {
     assert_eq!(found["chat"], Value::Array(Vec::new()));
     assert_eq!(found["seats"][0]["is_withdrawn"], false);
 
-    store.withdraw("P-A", "W-1", false).await.unwrap();
+    store.record_withdrawal("P-A", "W-1", false).await.unwrap();
     let found = shown(dir.path(), true).await.unwrap();
     assert_eq!(found["chat"], Value::Array(vec![line(2, 1)]));
     let gone = [0, 1].map(|seat| found["seats"][seat]["is_withdrawn"].clone());

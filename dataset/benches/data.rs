@@ -13,7 +13,7 @@ use archive::fixtures::{PERSON, header, two_pages};
 use dataset::export::{ExportOptions, StopFlag, TableFormat, export};
 use dataset::lerobot::export_lerobot;
 use dataset::minari::export_minari;
-use dataset::verify::{EpisodeVerdict, verify};
+use dataset::verify::{EpisodeVerdict, verify_data};
 use protocol::Seat;
 use protocol::control::EndReason;
 use protocol::log::Header;
@@ -84,7 +84,7 @@ fn runtime() -> Runtime {
 
 fn measure_verification(data: &Path, episodes: u32) {
     let before = Instant::now();
-    let report = runtime().block_on(verify(data)).unwrap();
+    let report = runtime().block_on(verify_data(data)).unwrap();
     let seconds = before.elapsed().as_secs_f64();
     let equal = report
         .episodes

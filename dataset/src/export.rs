@@ -73,7 +73,7 @@ pub async fn export(
     );
     let mut report = ExportReport::default();
     let database = data.join(store::FILE);
-    if !store::has_database(data)? && !archive::files(data)?.is_empty() {
+    if !store::has_database(data)? && !archive::list_logs(data)?.is_empty() {
         report.skipped.push(Skipped {
             path: database,
             reason: "it is missing, although there are episodes".into(),
@@ -81,7 +81,7 @@ pub async fn export(
     }
     let joined = demographics::read(data, options).await?;
     let output = Output::create(out, options.format)?;
-    let withdrawn = store::withdrawn(data).await?;
+    let withdrawn = store::read_withdrawn(data).await?;
     // The database first: a file is never behind it.
     let known = KnownData::read(data, options).await?;
     report.altered.clone_from(&known.altered);

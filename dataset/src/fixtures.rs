@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use archive::Episode;
-use archive::fixtures::{PERSON, PageScript, played};
+use archive::fixtures::{PERSON, PageScript, play_episode};
 use protocol::log::{Header, LogWriter, Record};
 use protocol::{Life, Seat};
 
@@ -27,7 +27,7 @@ pub(crate) fn sign_rows(header: &Header, records: &[Record]) -> Vec<Record> {
     let people = people.filter(|(_, controller)| **controller == PERSON);
     let said = people.map(|(seat, _)| {
         let inputs = rows.iter().skip(seat.index()).step_by(seats).copied();
-        let block = PageScript::new(header, seat).block(0, inputs.collect());
+        let block = PageScript::new(header, seat).sign_block(0, inputs.collect());
         let (life, block) = (Life(0), block.unwrap());
         Record::Inputs { seat, life, block }
     });
@@ -36,11 +36,11 @@ pub(crate) fn sign_rows(header: &Header, records: &[Record]) -> Vec<Record> {
 
 /// Lets the pages of all people send their inputs for the ticks from `from` up to `to`.
 pub(crate) fn say(episode: &mut Episode, from: u32, to: u32) {
-    let all = played(episode.header());
+    let all = play_episode(episode.header());
     let controllers = episode.header().controllers.clone();
     for (seat, controller) in (0..).map(Seat).zip(controllers) {
         if controller == PERSON {
-            let upload = PageScript::resume(episode, seat).part(&all, from, to);
+            let upload = PageScript::resume(episode, seat).upload_part(&all, from, to);
             episode.append_upload(seat, &upload).unwrap();
         }
     }

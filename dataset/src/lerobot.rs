@@ -125,7 +125,7 @@ impl Building {
         }
         let header = &recording.log.header;
         let features = list_features(recording, seat, self.episodes.count(), self.steps);
-        self.episodes.add(EpisodeRow {
+        self.episodes.add_episode(EpisodeRow {
             id: header.episode.clone(),
             participant: header.participants[seat].clone(),
             steps: recording.ticks(),

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::Value;
 use store::beside::open_beside_server;
 use store::{Identifier, PayState, Payment, StudyStore};
-use study::payment::{decimals, written};
+use study::payment::{decimals_of, write_money};
 use study::plural::count;
 
 use crate::cells::write_cells;
@@ -78,9 +78,9 @@ pub struct Ledger {
 /// were stored; nothing is written or marked then.
 pub async fn pay(data: &Path, order: Option<&PaymentOrder>) -> anyhow::Result<Ledger> {
     let store = open(data, order.is_some_and(|order| order.mark)).await?;
-    let payments = store.payments().await?;
-    let studies = store.studies().await?;
-    let altered = store.ledger().await?.altered;
+    let payments = store.list_payments().await?;
+    let studies = store.list_studies().await?;
+    let altered = store.read_ledger().await?.altered;
     let episodes = store.episodes().await?.into_iter();
     let known: BTreeSet<String> = episodes.map(|episode| episode.id).collect();
     let mut ledger = Ledger::of(payments, studies.last().map(String::as_str));
@@ -121,10 +121,10 @@ pub struct Meaning {
 ///
 /// # Errors
 /// There is no data folder, or the database fails.
-pub async fn verify(data: &Path, code: &str) -> anyhow::Result<Meaning> {
+pub async fn verify_code(data: &Path, code: &str) -> anyhow::Result<Meaning> {
     let store = open(data, false).await?;
-    let mut payments = store.payments().await?;
-    let studies = store.studies().await?;
+    let mut payments = store.list_payments().await?;
+    let studies = store.list_studies().await?;
     store.close().await;
     let code = code.trim().to_owned();
     let is_code = |known: &str| known.eq_ignore_ascii_case(&code);
@@ -181,8 +181,8 @@ impl Ledger {
             {
                 warnings.push(format!(
                     "the median wage is {currency} {} an hour, under the floor of {}; raise `base`, or shorten the study",
-                    written(*wage, currency),
-                    written(floor, currency)
+                    write_money(*wage, currency),
+                    write_money(floor, currency)
                 ));
             }
         }
@@ -225,7 +225,7 @@ fn floor(study: &str, currency: &str) -> Option<u64> {
     let said = recruitment.get("floor_per_hour").and_then(Value::as_f64);
     let is_prolific = recruitment.get("provider")?.as_str() == Some("prolific");
     let usual = usual_floor_per_hour(is_prolific, currency);
-    let scale = f64::from(10_u32.pow(decimals(currency) as u32));
+    let scale = f64::from(10_u32.pow(decimals_of(currency) as u32));
     Some((said.or(usual)? * scale) as u64)
 }
 
@@ -238,7 +238,7 @@ async fn write(
     let identifiers = match order.format {
         // It names nobody.
         PaymentFormat::Plain => Vec::new(),
-        PaymentFormat::Prolific | PaymentFormat::Mturk => store.identifiers().await?,
+        PaymentFormat::Prolific | PaymentFormat::Mturk => store.list_identifiers().await?,
     };
     let known: BTreeMap<&str, &Identifier> = identifiers
         .iter()
@@ -304,7 +304,7 @@ async fn write(
                 part.display()
             )
         })?;
-        ledger.payments = store.payments().await?;
+        ledger.payments = store.list_payments().await?;
         ledger.due = due(&ledger.payments);
     }
     fs::rename(&part, &order.out).with_context(failed)?;
@@ -332,7 +332,7 @@ fn line(
 ) -> Result<Option<Vec<String>>, Stranger> {
     let what = &payment.what;
     let currency = what.currency.clone().unwrap_or_default();
-    let extra = written(what.extra, &currency);
+    let extra = write_money(what.extra, &currency);
     let from = |provider: &str| {
         let known = known.map(|known| &known.identity);
         known
@@ -357,7 +357,7 @@ fn line(
             vec![known.participant.clone(), assignment, extra, reason]
         }
         PaymentFormat::Plain => {
-            let amount = written(what.total, &currency);
+            let amount = write_money(what.total, &currency);
             let outcome = what.outcome.name().to_owned();
             let (receipt, participant) = (what.receipt.clone(), payment.participant.clone());
             return Ok(Some(vec![receipt, participant, outcome, currency, amount]));
@@ -391,7 +391,7 @@ impl fmt::Display for Ledger {
             let currency = what.currency.as_deref().unwrap_or_default();
             let minutes = what.time_ms as f64 / 60_000.0;
             let [base, bonus, time, total] = [what.base, what.bonus, what.time, what.total]
-                .map(|units| written(units, currency));
+                .map(|units| write_money(units, currency));
             writeln!(
                 f,
                 "{:<11} {:<14} {:<15} {minutes:>8.1} {base:>8} {bonus:>8} {time:>8} {total:>9} {currency:<4} {:<7}",
@@ -403,10 +403,10 @@ impl fmt::Display for Ledger {
             )?;
         }
         for (currency, due) in &self.due {
-            writeln!(f, "due in all: {currency} {}", written(*due, currency))?;
+            writeln!(f, "due in all: {currency} {}", write_money(*due, currency))?;
         }
         for (currency, wage) in &self.median_per_hour {
-            let wage = written(*wage, currency);
+            let wage = write_money(*wage, currency);
             writeln!(
                 f,
                 "median wage of those who completed: {currency} {wage} an hour"
@@ -418,7 +418,7 @@ impl fmt::Display for Ledger {
         ];
         for (name, amounts) in parts {
             for (currency, amount) in amounts.iter().filter(|(_, amount)| **amount > 0) {
-                writeln!(f, "{name}: {currency} {}", written(*amount, currency))?;
+                writeln!(f, "{name}: {currency} {}", write_money(*amount, currency))?;
             }
         }
         for warning in &self.warnings {
@@ -462,7 +462,7 @@ impl fmt::Display for Meaning {
         if let Some(payment) = visit {
             let what = &payment.what;
             let currency = what.currency.as_deref().unwrap_or_default();
-            let total = format!("{currency} {}", written(what.total, currency));
+            let total = format!("{currency} {}", write_money(what.total, currency));
             let (receipt, participant) = (&what.receipt, &payment.participant);
             let (outcome, state) = (what.outcome.name(), payment.state.name());
             let total = total.trim_start();

@@ -89,9 +89,9 @@ pub(crate) async fn read_recordings(
         "{} is no data folder of a server: it has neither episodes nor a database; name one with --data",
         data.display()
     );
-    let withdrawn = store::withdrawn(data).await?;
-    let known = store::ledger(data).await?.logs;
-    let files = archive::files(data)?;
+    let withdrawn = store::read_withdrawn(data).await?;
+    let known = store::read_ledger(data).await?.logs;
+    let files = archive::list_logs(data)?;
     let mut progress = Progress::new(files.len());
     for path in files {
         stop.check()?;
@@ -123,7 +123,7 @@ fn read_recording(path: &Path, known: &KnownLogs) -> anyhow::Result<Recording> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let folder = path.parent().unwrap_or(Path::new(""));
     let changes: Vec<Change> = log.changes().cloned().collect();
-    let stored = archive::stored(folder);
+    let stored = archive::open_stored(folder);
     let (mut replica, _) = open_past_episode(&log, stored)?;
     check_record(&name, (&log, &bytes), replica.spec(), known).map_err(anyhow::Error::msg)?;
     anyhow::ensure!(

@@ -216,19 +216,19 @@ impl Verified {
 ///
 /// # Errors
 /// The error of the disk or of the database; also if there is no data folder. Differences are in the [`VerifyReport`].
-pub async fn verify(data: &Path) -> anyhow::Result<VerifyReport> {
+pub async fn verify_data(data: &Path) -> anyhow::Result<VerifyReport> {
     anyhow::ensure!(
         data_folder::is_there(data),
         "{} is no data folder of a server: it has neither episodes nor a database; name one with --data",
         data.display()
     );
     let mut known = store::episodes(data).await?;
-    let files = archive::files(data)?;
+    let files = archive::list_logs(data)?;
     let mut report = VerifyReport {
         lacks_database: !files.is_empty() && !store::has_database(data)?,
         ..VerifyReport::default()
     };
-    let logs = report.read_ledger(store::ledger(data).await?);
+    let logs = report.read_ledger(store::read_ledger(data).await?);
     report.episodes = check_all(data, &files, &logs)?;
     report.clips = clips::check_clips(data)?;
     ledger::name_altered(data, &mut report.episodes).await?;
@@ -239,7 +239,7 @@ pub async fn verify(data: &Path) -> anyhow::Result<VerifyReport> {
     if !report.lacks_database {
         // Those that began meanwhile, too; some of the others may be erased by now.
         known.extend(store::episodes(data).await?);
-        check_people(&mut report, &known, &store::withdrawn(data).await?);
+        check_people(&mut report, &known, &store::read_withdrawn(data).await?);
     }
     Ok(report)
 }
@@ -366,16 +366,16 @@ impl Verified {
         self.ticks = log.through.0;
         let mut events = BTreeMap::new();
         let episodes = data.join("episodes");
-        let replayed = replay(log, archive::stored(&episodes), |_, replica| {
+        let replayed = replay(log, archive::open_stored(&episodes), |_, replica| {
             hosted::count_events(replica, &mut events);
         });
         self.events = events;
         match replayed {
             Ok(replica) => {
-                let ending = replica.ending(protocol::control::EndReason::Technical);
+                let ending = replica.read_ending(protocol::control::EndReason::Technical);
                 self.score = Some(ending.score);
                 self.digest = format!("{:016x}", ending.digest);
-                let stored = archive::stored(&episodes);
+                let stored = archive::open_stored(&episodes);
                 self.verdict = match self.compare((log, known), &replica, stored.clone()) {
                     Ok(()) => hosted::compare_observations(log, stored),
                     Err(because) => EpisodeVerdict::Differs(because),
@@ -391,11 +391,15 @@ impl Verified {
                 self.verdict = EpisodeVerdict::Unverified(error.to_string());
             }
             Err(error) => {
-                self.judge_difference((log, known), error.to_string(), archive::stored(&episodes));
+                self.judge_difference(
+                    (log, known),
+                    error.to_string(),
+                    archive::open_stored(&episodes),
+                );
             }
         }
         if self.is_recorded() {
-            self.take_record(log, archive::stored(&episodes));
+            self.take_record(log, archive::open_stored(&episodes));
         }
         Ok(())
     }
@@ -444,8 +448,8 @@ impl Verified {
         if log.header.way == EnvWay::Host {
             return Ok(());
         }
-        self.equivocations = order::equivocations(log)?;
-        self.diverged = order::named(log, replica, &self.equivocations)?;
+        self.equivocations = order::find_equivocations(log)?;
+        self.diverged = order::find_unexcused(log, replica, &self.equivocations)?;
         let screens = archive::Screens::new(log);
         let shown = screens.pages(stored).map_err(|error| error.to_string())?;
         let own = OwnInputs::new(log);

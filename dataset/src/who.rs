@@ -99,14 +99,14 @@ pub async fn find_people(data: &Path, id: &str) -> anyhow::Result<Who> {
 }
 
 async fn read(store: &StudyStore, id: &str) -> anyhow::Result<Who> {
-    let (identifiers, note) = match store.identifiers().await {
+    let (identifiers, note) = match store.list_identifiers().await {
         Ok(identifiers) => (identifiers, None),
         // Everything else is known without it.
         Err(StoreError::Key(error)) => (Vec::new(), Some(error.to_string())),
         Err(error) => return Err(error.into()),
     };
-    let payments = store.payments().await?;
-    let (episodes, responses) = (store.episodes().await?, store.responses().await?);
+    let payments = store.list_payments().await?;
+    let (episodes, responses) = (store.episodes().await?, store.list_responses().await?);
     let mut people = Vec::new();
     for session in store.sessions().await? {
         let payment = payments
@@ -235,7 +235,7 @@ impl fmt::Display for FoundPerson {
         }
         if let Some(payment) = &self.payment {
             let currency = payment.currency.as_deref().unwrap_or_default();
-            let total = study::payment::written(payment.total, currency);
+            let total = study::payment::write_money(payment.total, currency);
             let amount = format!("{currency} {total}");
             let FoundPayment { state, receipt, .. } = payment;
             write!(f, "\npay: {}, {state}, reference {receipt}", amount.trim())?;

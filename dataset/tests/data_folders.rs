@@ -18,7 +18,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dataset::export::{ExportOptions, export};
-use dataset::verify::{EpisodeVerdict, verify};
+use dataset::verify::{EpisodeVerdict, verify_data};
 use serde::{Deserialize, Serialize};
 use store::StudyStore;
 
@@ -69,7 +69,7 @@ fn copy_folder(from: &Path, to: &Path) {
 
 /// Verifies and exports a data folder.
 async fn read_facts(data: &Path, out: &Path) -> Expected {
-    let report = verify(data).await.unwrap();
+    let report = verify_data(data).await.unwrap();
     assert!(report.is_fine(), "{report}");
     let played = report.episodes.iter().filter(|episode| episode.ticks > 0);
     let mut facts = Expected::default();
@@ -131,10 +131,10 @@ async fn a_ledger_of_version_14_takes_the_marks_and_identifiers_that_are_there()
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data-folders");
     let dir = tempfile::tempdir().unwrap();
     copy_folder(&root.join("v4/overcooked-coord/data"), dir.path());
-    let before = verify(dir.path()).await.unwrap().ledger.unwrap();
+    let before = verify_data(dir.path()).await.unwrap().ledger.unwrap();
     assert_eq!(before.entries, 1, "the payment");
     StudyStore::open(dir.path()).await.unwrap().close().await;
-    let mut report = verify(dir.path()).await.unwrap();
+    let mut report = verify_data(dir.path()).await.unwrap();
     report.require_hash(&before.hash);
     assert!(report.is_fine(), "{report}");
     assert_eq!(

@@ -9,7 +9,7 @@ use core::cell::UnsafeCell;
 
 use crate::contract::{Action, Environment, MAX_SEATS, StepEvent, StepOutcome, World};
 use crate::draw::DrawList;
-use crate::envs::build;
+use crate::envs::build_environment;
 use crate::instance::Instance;
 
 /// Version of the interface.
@@ -159,7 +159,7 @@ impl<E: Environment> Host<E> {
 
     /// Opens the environment with the parameters in the inbox: 0, or minus the length of the reason.
     pub fn open(&mut self, len: u32) -> i32 {
-        match build::<E>(self.message(len)) {
+        match build_environment::<E>(self.message(len)) {
             Ok(env) => {
                 self.instance = Some(Instance::new(env));
                 0

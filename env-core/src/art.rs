@@ -44,7 +44,7 @@ all! {
 macro_rules! art {
     ($($name:literal),+ $(,)?) => {{
         const NAMES: &[&str] = &[$($name),+];
-        static PICKED: [$crate::draw::Sprite; $crate::art::count(NAMES)] = $crate::art::pick(NAMES);
+        static PICKED: [$crate::draw::Sprite; $crate::art::count(NAMES)] = $crate::art::pick_sprites(NAMES);
         &PICKED as &'static [$crate::draw::Sprite]
     }};
 }
@@ -74,7 +74,7 @@ pub const fn count(names: &[&str]) -> usize {
 }
 
 /// The pictures that these names pick, in order; `N` is their [`count`].
-pub const fn pick<const N: usize>(names: &[&str]) -> [Sprite; N] {
+pub const fn pick_sprites<const N: usize>(names: &[&str]) -> [Sprite; N] {
     let mut picked = [Sprite { name: "", svg: "" }; N];
     let (mut at, mut k) = (0, 0);
     while k < names.len() {

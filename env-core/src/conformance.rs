@@ -14,7 +14,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use crate::contract::{Environment, World};
-use crate::envs::build;
+use crate::envs::build_environment;
 use crate::instance::Instance;
 use crate::observer::BatchObserver;
 use play::Play;
@@ -206,7 +206,7 @@ fn check_looking<E: Environment>(
             detail: format!("{place}: {error}"),
         })?;
         let open = || {
-            build::<E>(text.as_bytes()).map_err(|error| Violation {
+            build_environment::<E>(text.as_bytes()).map_err(|error| Violation {
                 law: "parameters survive JSON and are accepted",
                 detail: format!("{place}: {error}"),
             })

@@ -118,7 +118,7 @@ fn the_way_of_the_goal_comes_from_the_seed() {
 #[test]
 fn bad_parameters_are_refused_with_their_place() {
     let refused = |json: &str| {
-        env_core::envs::build::<GoalFinding>(json.as_bytes())
+        env_core::envs::build_environment::<GoalFinding>(json.as_bytes())
             .unwrap_err()
             .to_string()
     };

@@ -70,7 +70,7 @@ fn every_target_of_a_generated_map_can_be_reached_past_the_others() {
         let mut queue = VecDeque::from([state.agents[0].cell]);
         while let Some(cell) = queue.pop_front() {
             let free = state.kind(cell) == 0;
-            for next in Direction::ALL.map(|direction| tables.front(cell, direction)) {
+            for next in Direction::ALL.map(|direction| tables.cell_in_front(cell, direction)) {
                 if free && state.kind(next) != wall && seen.insert(next) {
                     queue.push_back(next);
                 }
@@ -107,7 +107,7 @@ fn an_agent_sees_where_the_targets_are_and_what_they_are_worth() {
 #[test]
 fn bad_parameters_are_refused_with_their_place() {
     let refused = |json: &str| {
-        env_core::envs::build::<GoalSeeking>(json.as_bytes())
+        env_core::envs::build_environment::<GoalSeeking>(json.as_bytes())
             .unwrap_err()
             .to_string()
     };

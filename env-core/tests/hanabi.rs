@@ -57,7 +57,7 @@ fn sight(env: &Hanabi, state: &State, seat: usize) -> (Vec<u8>, String, Vec<u32>
 /// Checks whether a card could be the held one, by all hints to its owner.
 fn may_be(env: &Hanabi, held: &HeldCard, card: u8) -> bool {
     let ((color, rank), (own_color, own_rank)) =
-        (env.sizes().faces(card), env.sizes().faces(held.card));
+        (env.sizes().face_of(card), env.sizes().face_of(held.card));
     held.possible >> card & 1 == 1
         && (!held.color_told || color == own_color)
         && (!held.rank_told || rank == own_rank)
@@ -344,7 +344,7 @@ fn a_point_on_a_button_is_its_action() {
 #[test]
 fn bad_parameters_are_refused_with_their_place() {
     let refused = |json: &str| {
-        let refused = env_core::envs::build::<Hanabi>(json.as_bytes());
+        let refused = env_core::envs::build_environment::<Hanabi>(json.as_bytes());
         refused.unwrap_err().to_string()
     };
     for (json, start) in [
@@ -381,12 +381,14 @@ fn bad_parameters_are_refused_with_their_place() {
 fn knowing(env: &Hanabi, state: &State) -> Action {
     let sizes = env.sizes();
     let hand = state.hands[usize::from(state.turn)].iter().enumerate();
-    let fits = |card: u8| usize::from(state.fireworks[sizes.faces(card).0]) == sizes.faces(card).1;
+    let fits =
+        |card: u8| usize::from(state.fireworks[sizes.face_of(card).0]) == sizes.face_of(card).1;
     if let Some((place, _)) = hand.clone().find(|(_, held)| fits(held.card)) {
         return (sizes.hand + place) as Action;
     }
     let choices = legal(env, state);
-    let gone = |card: u8| usize::from(state.fireworks[sizes.faces(card).0]) > sizes.faces(card).1;
+    let gone =
+        |card: u8| usize::from(state.fireworks[sizes.face_of(card).0]) > sizes.face_of(card).1;
     let useless = hand.clone().find(|(_, held)| gone(held.card));
     match useless.map(|(place, _)| place as Action) {
         Some(discard) if choices.contains(&discard) => discard,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use env_core::digest::digest;
 use env_core::draw::DrawList;
-use env_core::envs::overcooked_jaxmarl_v2::items::{PLATE, plated, recipe};
+use env_core::envs::overcooked_jaxmarl_v2::items::{PLATE, plated_recipe, recipe};
 use env_core::envs::overcooked_jaxmarl_v2::{
     INTERACT, LAYOUTS, OvercookedJaxmarlV2, Params, STAY, State, Tile,
 };
@@ -44,13 +44,13 @@ fn a_wrong_soup_costs_only_with_negative_rewards() {
             ..Params::default()
         });
         let mut state = env.reset(0);
-        state.cooks[0].held = plated(recipe([0, 0, 0]) - 4);
+        state.cooks[0].held = plated_recipe(recipe([0, 0, 0]) - 4);
         let mut wrong = state.clone();
         step(&env, &mut wrong, &[0]);
         let outcome = step(&env, &mut wrong, &[INTERACT]);
         assert_eq!((outcome.rewards[0], wrong.delivered), (cost, false));
         assert_eq!(env.score(&wrong), cost as i64);
-        state.cooks[0].held = plated(recipe([0, 0, 0]));
+        state.cooks[0].held = plated_recipe(recipe([0, 0, 0]));
         step(&env, &mut state, &[0]);
         let outcome = step(&env, &mut state, &[INTERACT]);
         assert_eq!((outcome.rewards[0], state.delivered), (20.0, true));
@@ -101,7 +101,7 @@ fn a_recipe_is_drawn_after_a_delivery_or_given() {
     for seed in 0..40 {
         let mut state = env.reset(seed);
         seen.insert(state.recipe);
-        state.cooks[0].held = plated(state.recipe);
+        state.cooks[0].held = plated_recipe(state.recipe);
         step(&env, &mut state, &[0]);
         let mut given = state.clone();
         env.inject(&mut given, &[recipe([1, 1, 1])]);
@@ -124,7 +124,7 @@ fn a_cook_sees_no_farther_in_its_picture_and_words_than_in_its_observation() {
     assert!(!env.spec().perfect_information);
     let state = env.reset(0);
     let far = (0..env.kitchen().cells() as u16)
-        .filter(|&cell| !env.kitchen().sees(Some(2), state.cooks[1].cell, cell));
+        .filter(|&cell| !env.kitchen().can_see(Some(2), state.cooks[1].cell, cell));
     let look = |state: &State| {
         let (mut picture, mut words) = (DrawList::default(), String::new());
         env.draw(state, Some(1), &mut picture);
@@ -202,7 +202,7 @@ fn random_starts_stay_in_their_part_and_are_states() {
 #[test]
 fn bad_parameters_are_refused_with_their_place() {
     let refused = |json: &str| {
-        let refused = env_core::envs::build::<OvercookedJaxmarlV2>(json.as_bytes());
+        let refused = env_core::envs::build_environment::<OvercookedJaxmarlV2>(json.as_bytes());
         refused.unwrap_err().to_string()
     };
     for (json, start) in [

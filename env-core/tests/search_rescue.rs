@@ -183,7 +183,7 @@ fn generated_maps_can_be_played() {
 #[test]
 fn bad_parameters_are_refused_with_their_place() {
     let refused = |json: &str| {
-        env_core::envs::build::<SearchRescue>(json.as_bytes())
+        env_core::envs::build_environment::<SearchRescue>(json.as_bytes())
             .unwrap_err()
             .to_string()
     };

@@ -156,7 +156,7 @@ fn refused(fault: &HostFault) -> HostReport {
 }
 
 fn judge(world: &WorldReport) -> Way {
-    if let Some(why) = world.lack_of_picture().or(world.delay()) {
+    if let Some(why) = world.lack_of_picture().or(world.check_delay()) {
         return Way::no(why);
     }
     match world.repeats.ok {
@@ -363,7 +363,7 @@ impl WorldReport {
     }
 
     /// The reason why its ticks would be late; `None` if they are in time.
-    pub fn delay(&self) -> Option<String> {
+    pub fn check_delay(&self) -> Option<String> {
         let (step, tick) = (self.step_us, 1_000_000 / u64::from(self.tick_hz.max(1)));
         (!self.in_time).then(|| {
             format!(
@@ -388,7 +388,7 @@ impl WorldReport {
     }
 
     /// The first difference between two runs with equal seeds and actions; `None` if there is none.
-    pub fn unrepeated(&self) -> Option<String> {
+    pub fn check_repetition(&self) -> Option<String> {
         (!self.repeats.ok).then(|| {
             format!(
                 "with the same seed and actions it does not repeat itself ({}), so that its record is kept as it was and is not verified; \

@@ -224,7 +224,7 @@ impl ProcessHost {
         }
         let asked = self.exchange(request, limit_ms);
         let read = asked.and_then(|()| {
-            let (kind, body) = self.answer.answer()?;
+            let (kind, body) = self.answer.read_answer()?;
             match kind {
                 AnswerKind::Fault => Err(told(wire::decode_fault(body)?, &self.limits)),
                 _ => Ok(read(kind, body, &self.facts)?),

@@ -207,7 +207,7 @@ impl AnswerBuffer {
     }
 
     /// The number of bytes that are missing, as far as it is known.
-    pub fn missing(&self) -> usize {
+    pub fn missing_bytes(&self) -> usize {
         let end = self.end().ok().flatten().unwrap_or(HEADER);
         end.saturating_sub(self.bytes.len())
     }
@@ -230,7 +230,7 @@ impl AnswerBuffer {
     ///
     /// # Errors
     /// [`WireError`] if no answer is complete, or its kind is not known.
-    pub fn answer(&self) -> Result<(AnswerKind, &[u8]), WireError> {
+    pub fn read_answer(&self) -> Result<(AnswerKind, &[u8]), WireError> {
         let Some((header, body)) = self.bytes.split_at_checked(HEADER) else {
             return broken("the answer is incomplete");
         };

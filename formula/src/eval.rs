@@ -174,7 +174,7 @@ impl<'a> Run<'a> {
     fn index(&mut self, of: &Expr, at: &Expr) -> Result<Held<'a>, EvalError> {
         let of = self.value(of)?;
         let at = self.number(&Op::Index, at)?;
-        let number = number::whole(at).ok_or_else(|| EvalError::NotWhole("[ ]".into()))?;
+        let number = number::as_whole(at).ok_or_else(|| EvalError::NotWhole("[ ]".into()))?;
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         let found = match of {
             Cow::Borrowed(Value::List(items)) => items.get(at).map(Cow::Borrowed),
@@ -419,7 +419,7 @@ fn compared(op: &Op, order: Ordering) -> Result<bool, EvalError> {
 }
 
 fn remainder(op: &Op, a: f64, b: f64) -> Result<Value, EvalError> {
-    let (Some(a), Some(b)) = (number::whole(a), number::whole(b)) else {
+    let (Some(a), Some(b)) = (number::as_whole(a), number::as_whole(b)) else {
         return Err(EvalError::NotWhole(op.name().into()));
     };
     #[allow(clippy::cast_precision_loss, reason = "at most 2^53")]

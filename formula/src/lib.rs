@@ -27,6 +27,6 @@ mod value;
 pub use error::EvalError;
 pub use eval::{MAX_STEPS, Scope, eval};
 pub use expr::{Expr, MAX_DEPTH, MAX_NODES, Malformed, Op};
-pub use number::{round2, shown};
+pub use number::{round2, show_number};
 pub use template::{Piece, Template};
 pub use value::Value;

@@ -8,7 +8,7 @@ const WHOLE: f64 = 4_503_599_627_370_496.0;
 
 /// The whole number of a number, if it is one and exact: at most 2^53 in size.
 #[allow(clippy::cast_possible_truncation, reason = "checked before")]
-pub(crate) fn whole(number: f64) -> Option<i64> {
+pub(crate) fn as_whole(number: f64) -> Option<i64> {
     let exact = number.abs() <= 2.0 * WHOLE;
     let whole = if exact { number as i64 } else { return None };
     #[allow(clippy::cast_precision_loss, reason = "at most 2^53")]
@@ -57,7 +57,7 @@ pub fn round2(number: f64) -> f64 {
 }
 
 /// A number as people read it: at most six decimals, no zeros at the end, `2` and not `2.0`.
-pub fn shown(number: f64) -> String {
+pub fn show_number(number: f64) -> String {
     if number.abs() >= 1e15 {
         return format!("{number:e}");
     }
@@ -123,19 +123,19 @@ mod tests {
             (100.0, "100"),
             (1e20, "1e20"),
         ] {
-            assert_eq!(shown(number), text);
+            assert_eq!(show_number(number), text);
         }
     }
 
     #[test]
     fn whole_numbers_are_exact_or_none() {
-        assert_eq!(whole(3.0), Some(3));
+        assert_eq!(as_whole(3.0), Some(3));
         assert_eq!(
-            whole(-9_007_199_254_740_992.0),
+            as_whole(-9_007_199_254_740_992.0),
             Some(-9_007_199_254_740_992)
         );
-        assert_eq!(whole(9_007_199_254_740_994.0), None);
-        assert_eq!(whole(0.5), None);
-        assert_eq!(whole(f64::NAN), None);
+        assert_eq!(as_whole(9_007_199_254_740_994.0), None);
+        assert_eq!(as_whole(0.5), None);
+        assert_eq!(as_whole(f64::NAN), None);
     }
 }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Expr, Scope, Value, eval, shown};
+use crate::{Expr, Scope, Value, eval, show_number};
 
 /// A text with formulas in it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ impl Template {
         let pieces = self.0.iter().map(|piece| match piece {
             Piece::Text(text) => Cow::Borrowed(text.as_str()),
             Piece::Formula(expr) => match eval(expr, scope) {
-                Ok(Value::Number(number)) => Cow::Owned(shown(number)),
+                Ok(Value::Number(number)) => Cow::Owned(show_number(number)),
                 Ok(Value::Text(text)) => Cow::Owned(text),
                 _ => Cow::Borrowed("–"),
             },

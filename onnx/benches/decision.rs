@@ -51,16 +51,16 @@ fn compile(model: &[u8], spec: &Spec) -> Vec<u8> {
 fn player(compiled: &[u8], spec: &Spec) -> Box<dyn Policy> {
     let sha256 = "0".repeat(64);
     let mut partners = Partners::default();
-    let added = partners.add(&sha256, compiled);
+    let added = partners.add_model(&sha256, compiled);
     added.expect("what is written can be read");
-    let policy = partners.open(&policy::named("model", &sha256), spec);
+    let policy = partners.open(&policy::policy_name("model", &sha256), spec);
     policy.expect("it plays the environment that it was read for")
 }
 
 /// Measures a model of a folder on observations of which a fifth is not 0, as in a kitchen.
 fn model(folder: &Path, name: &str) {
     let bytes = std::fs::read(folder.join(format!("{name}.onnx"))).expect("the model was exported");
-    let outline = onnx::outline(&bytes).expect("it is a model");
+    let outline = onnx::outline_model(&bytes).expect("it is a model");
     let values: usize = outline.inputs[0].1.iter().product();
     let action = |at: usize| ActionSpec {
         name: format!("a{at}"),

@@ -118,7 +118,7 @@ impl Graph {
     }
 
     /// Which nodes are needed for these values, and all the names that they read.
-    pub(crate) fn needed(&self, wanted: &[&str]) -> (Vec<&proto::Node>, Vec<String>) {
+    pub(crate) fn needed_nodes(&self, wanted: &[&str]) -> (Vec<&proto::Node>, Vec<String>) {
         let mut names: Vec<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
         let mut nodes = Vec::new();
         for node in self.nodes.iter().rev() {

@@ -60,7 +60,7 @@ pub struct ModelOutline {
 ///
 /// # Errors
 /// [`OnnxError`]
-pub fn outline(bytes: &[u8]) -> Result<ModelOutline, OnnxError> {
+pub fn outline_model(bytes: &[u8]) -> Result<ModelOutline, OnnxError> {
     let graph = graph::Graph::read(bytes)?;
     let mut operators = std::collections::BTreeMap::new();
     for node in &graph.nodes {
@@ -104,8 +104,8 @@ pub fn read_for(
         return Err(OnnxError::Model(message));
     }
     let graph = graph::Graph::read(bytes)?;
-    let network = lower::lower(&graph, spec, encoding, choice)?;
+    let network = lower::lower_graph(&graph, spec, encoding, choice)?;
     network.encode()?;
-    network.fits(spec)?;
+    network.check_fit(spec)?;
     Ok(network)
 }

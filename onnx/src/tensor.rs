@@ -106,7 +106,7 @@ impl Tensor {
     }
 
     /// The tensor of another shape that has these values.
-    pub(crate) fn pick(&self, shape: Vec<usize>, places: &[usize]) -> Self {
+    pub(crate) fn pick_values(&self, shape: Vec<usize>, places: &[usize]) -> Self {
         let data = match &self.data {
             Data::Floats(values) => Data::Floats(places.iter().map(|at| values[*at]).collect()),
             Data::Ints(values) => Data::Ints(places.iter().map(|at| values[*at]).collect()),

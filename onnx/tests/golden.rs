@@ -102,7 +102,7 @@ fn difference(path: &Path) -> f32 {
     let network = network.unwrap_or_else(|error| panic!("{name}: {error}"));
     let again = Network::decode(&network.encode().unwrap()).unwrap();
     assert_eq!(again, network, "{name}");
-    let mut memory = vec![0.0; network.remembered()];
+    let mut memory = vec![0.0; network.memory_len()];
     let mut greatest = 0.0_f32;
     let mut kept = Vec::new();
     for decision in golden["decisions"].as_array().unwrap() {
@@ -365,9 +365,9 @@ fn an_input_that_is_larger_than_its_field_ends_with_zeros() {
         let bytes = network.encode().unwrap();
         let mut partners = Partners::default();
         let sha256 = "0".repeat(64);
-        partners.add(&sha256, &bytes).unwrap();
+        partners.add_model(&sha256, &bytes).unwrap();
         let mut clone = partners
-            .open(&policy::named("clone", &sha256), &spec)
+            .open(&policy::policy_name("clone", &sha256), &spec)
             .unwrap();
         let mut cook = partners.open("cook", &spec).unwrap();
         world.reset(3);

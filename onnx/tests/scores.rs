@@ -47,10 +47,12 @@ fn mean_scores(layout: &str) -> [i64; 4] {
     let sha256 = "0".repeat(64);
     let mut partners = Partners::default();
     let model = read(CLONE, world.spec(), CHOICE).unwrap();
-    partners.add(&sha256, &model.encode().unwrap()).unwrap();
+    partners
+        .add_model(&sha256, &model.encode().unwrap())
+        .unwrap();
     let open = |player| match player {
         Player::Cook => partners.open("cook", world.spec()),
-        Player::Clone => partners.open(&policy::named("clone", &sha256), world.spec()),
+        Player::Clone => partners.open(&policy::policy_name("clone", &sha256), world.spec()),
         Player::Nobody => None,
     };
     let mut teams = COLUMNS.map(|team| team.map(open));

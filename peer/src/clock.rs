@@ -54,7 +54,7 @@ pub struct ServerClock {
 
 impl ServerClock {
     /// True if it is time to ask the server; if so, the question counts as asked.
-    pub fn ask(&mut self, page_us: u64) -> bool {
+    pub fn poll_question(&mut self, page_us: u64) -> bool {
         let due = page_us >= self.next_question_us();
         if due {
             self.asked_us = Some(page_us);
@@ -71,7 +71,7 @@ impl ServerClock {
     /// Takes the server's answer to the question sent at `sent_us`, come at `received_us`.
     ///
     /// Source: RFC 5905 §8, on the assumption that both ways take equally long; the fastest answer errs least.
-    pub fn answer(&mut self, sent_us: u64, server_us: u64, received_us: u64) {
+    pub fn handle_answer(&mut self, sent_us: u64, server_us: u64, received_us: u64) {
         let rtt_us = received_us.checked_sub(sent_us);
         let Some(rtt_us) = rtt_us.filter(|&rtt_us| rtt_us <= SLOWEST_US) else {
             return;
@@ -173,7 +173,7 @@ mod tests {
         for k in 0..FIRST as u64 {
             let sent = 1_000_000 + k * QUICK_US;
             // The way back takes longer and longer: only the first answer is good.
-            clock.answer(sent, sent + 500 + offset, sent + 1_000 + k * 7_000);
+            clock.handle_answer(sent, sent + 500 + offset, sent + 1_000 + k * 7_000);
         }
         clock
     }
@@ -190,7 +190,7 @@ mod tests {
     fn answers_that_waited_for_a_network_set_no_clock() {
         let mut clock = ServerClock::default();
         for k in 0..FIRST as u64 {
-            clock.answer(k * QUICK_US, 8_000_000, 8_000_100 + k);
+            clock.handle_answer(k * QUICK_US, 8_000_000, 8_000_100 + k);
         }
         assert!(!clock.is_set());
     }
@@ -198,13 +198,13 @@ mod tests {
     #[test]
     fn questions_are_quick_and_then_steady() {
         let mut clock = ServerClock::default();
-        assert!(clock.ask(0));
-        assert!(!clock.ask(QUICK_US - 1));
-        assert!(clock.ask(QUICK_US));
+        assert!(clock.poll_question(0));
+        assert!(!clock.poll_question(QUICK_US - 1));
+        assert!(clock.poll_question(QUICK_US));
         let mut clock = set(0);
-        assert!(clock.ask(2_000_000));
-        assert!(!clock.ask(2_999_999));
-        assert!(clock.ask(3_000_000));
+        assert!(clock.poll_question(2_000_000));
+        assert!(!clock.poll_question(2_999_999));
+        assert!(clock.poll_question(3_000_000));
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
         clock.server_us(3_000_000);
         for k in 0..KEPT as u64 {
             let sent = 3_000_000 + k;
-            clock.answer(sent, sent + 100 + 9_000_009_000, sent + 200);
+            clock.handle_answer(sent, sent + 100 + 9_000_009_000, sent + 200);
         }
         // 9 ms are mended at 1.8 %, as if to be gone after half a second.
         assert_eq!(clock.server_us(3_100_000), 9_003_100_000 + 1_800);
@@ -229,10 +229,10 @@ mod tests {
             };
             let (mut shown, mut worst) = (0, 0);
             for at in (0..120_000_000_u64).step_by(4_000) {
-                if clock.ask(at) {
+                if clock.poll_question(at) {
                     // Ways of 10 to 50 ms, each way another.
                     let (there, back) = (10_000 + at / 7 % 40_000, 10_000 + at / 11 % 40_000);
-                    clock.answer(at - at.min(there + back), server(at - at.min(back)), at);
+                    clock.handle_answer(at - at.min(there + back), server(at - at.min(back)), at);
                 }
                 let now = clock.server_us(at);
                 assert!(now >= shown, "it turned back at {at}");
@@ -250,7 +250,7 @@ mod tests {
         let mut clock = set(9_000_000_000);
         let before = clock.server_us(2_000_000);
         for k in 0..KEPT as u64 {
-            clock.answer(2_000_000 + k, 8_000_000_000, 2_000_100 + k);
+            clock.handle_answer(2_000_000 + k, 8_000_000_000, 2_000_100 + k);
         }
         assert!(clock.server_us(2_000_001) >= before);
     }
@@ -260,7 +260,7 @@ mod tests {
         let mut clock = set(9_000_000_000);
         for k in 0..KEPT as u64 {
             let sent = 2_000_000 + k;
-            clock.answer(sent, sent + 100 + 9_060_000_000, sent + 200);
+            clock.handle_answer(sent, sent + 100 + 9_060_000_000, sent + 200);
         }
         assert_eq!(clock.server_us(2_100_000), 9_062_100_000);
     }

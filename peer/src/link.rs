@@ -99,25 +99,25 @@ impl PeerLink {
     }
 
     /// The other page has begun to build the data channel: an attempt of this page would only end that one.
-    pub fn begun(&mut self, now_us: u64) {
+    pub fn handle_begun(&mut self, now_us: u64) {
         self.rebuild_us = self.rebuild_us.max(now_us + REBUILT_AFTER_US);
     }
 
     /// The data channel opened.
-    pub fn opened(&mut self, now_us: u64) {
+    pub fn handle_opened(&mut self, now_us: u64) {
         self.distrust(now_us, now_us);
         (self.open, self.failed) = (true, false);
         (self.direct_us, self.relayed) = (now_us, 0);
     }
 
     /// The data channel closed, or will not open.
-    pub fn closed(&mut self, now_us: u64) {
+    pub fn handle_closed(&mut self, now_us: u64) {
         self.distrust(now_us, now_us);
         (self.open, self.failed) = (false, true);
     }
 
     /// A packet came.
-    pub fn heard(&mut self, now_us: u64, over: Link) {
+    pub fn handle_heard(&mut self, now_us: u64, over: Link) {
         self.heard_us = Some(now_us);
         match over {
             Link::Direct if self.open => self.heard_direct(now_us),
@@ -153,7 +153,7 @@ impl PeerLink {
     }
 
     /// Packets do not seem to arrive at the other end, whatever comes from there.
-    pub fn doubt(&mut self, now_us: u64) {
+    pub fn doubt_link(&mut self, now_us: u64) {
         self.both_until_us = now_us + DOUBTED_US;
     }
 
@@ -167,7 +167,7 @@ impl PeerLink {
     }
 
     /// True if the channel must be rebuilt now; if so, this counts as done.
-    pub fn rebuild(&mut self, now_us: u64) -> bool {
+    pub fn poll_rebuild(&mut self, now_us: u64) -> bool {
         let is_dead = !self.open || self.is_channel_silent(now_us);
         let due = !self.trusted && is_dead && now_us >= self.rebuild_us;
         if due {
@@ -188,7 +188,7 @@ impl PeerLink {
     }
 
     /// Returns the chosen link, if it differs from the last one returned.
-    pub fn change(&mut self) -> Option<Link> {
+    pub fn poll_change(&mut self) -> Option<Link> {
         let changed = self.link() != self.told;
         self.told = self.link();
         changed.then_some(self.told)
@@ -249,9 +249,9 @@ mod tests {
     /// A link whose channel carried from `from_us` on, five packets.
     fn trusted(from_us: u64) -> PeerLink {
         let mut link = link();
-        link.opened(from_us);
+        link.handle_opened(from_us);
         for k in 1..=5 {
-            link.heard(from_us + k * PERIOD_US, Link::Direct);
+            link.handle_heard(from_us + k * PERIOD_US, Link::Direct);
         }
         link
     }
@@ -263,56 +263,56 @@ mod tests {
             direct: false,
             relay: true,
         };
-        assert_eq!((link.ways(0), link.change()), (relayed, None));
-        link.opened(300_000);
+        assert_eq!((link.ways(0), link.poll_change()), (relayed, None));
+        link.handle_opened(300_000);
         for k in 1..5 {
-            link.heard(300_000 + k * PERIOD_US, Link::Direct);
+            link.handle_heard(300_000 + k * PERIOD_US, Link::Direct);
             assert_eq!(link.link(), Link::Relay);
         }
-        link.heard(300_000 + 5 * PERIOD_US, Link::Direct);
-        assert_eq!(link.change(), Some(Link::Direct));
-        assert_eq!(link.change(), None);
+        link.handle_heard(300_000 + 5 * PERIOD_US, Link::Direct);
+        assert_eq!(link.poll_change(), Some(Link::Direct));
+        assert_eq!(link.poll_change(), None);
     }
 
     #[test]
     fn a_channel_that_falls_silent_again_and_again_must_carry_for_longer() {
         let mut link = link();
-        link.opened(0);
+        link.handle_opened(0);
         let mut changes_us = Vec::new();
         // A silence every two seconds, in which the other page is heard through the server.
         for k in 1..60 * SECOND_US / PERIOD_US {
             let now_us = k * PERIOD_US;
             let is_silent = now_us % (2 * SECOND_US) <= 3 * SILENT_US;
             let over = if is_silent { Link::Relay } else { Link::Direct };
-            link.heard(now_us, over);
+            link.handle_heard(now_us, over);
             assert!(link.ways(now_us).relay || link.link() == Link::Direct);
-            if link.change().is_some() {
+            if link.poll_change().is_some() {
                 changes_us.push(now_us);
             }
         }
         assert!((2..=6).contains(&changes_us.len()), "{changes_us:?}");
         // Once it carries well, it is soon trusted, and stays so.
         for k in 0..PROVEN_MAX_US / PERIOD_US + 2 {
-            link.heard(60 * SECOND_US + k * PERIOD_US, Link::Direct);
+            link.handle_heard(60 * SECOND_US + k * PERIOD_US, Link::Direct);
         }
-        assert_eq!(link.change(), Some(Link::Direct));
+        assert_eq!(link.poll_change(), Some(Link::Direct));
     }
 
     #[test]
     fn a_page_that_is_heard_by_neither_way_again_and_again_is_no_lost_channel() {
         let mut link = trusted(0);
-        assert_eq!(link.change(), Some(Link::Direct));
+        assert_eq!(link.poll_change(), Some(Link::Direct));
         // A silence every two seconds, on a machine that has too much to do.
         for k in 6..60 * SECOND_US / PERIOD_US {
             let now_us = k * PERIOD_US;
             let is_silent = (now_us + SECOND_US) % (2 * SECOND_US) <= 3 * SILENT_US;
             if !is_silent {
-                link.heard(now_us, Link::Direct);
+                link.handle_heard(now_us, Link::Direct);
             }
             let silent_us = now_us - link.direct_us;
             assert!(link.ways(now_us).relay || silent_us <= SILENT_US);
-            assert!(!link.rebuild(now_us));
-            assert_eq!(link.change(), None, "after {now_us} us");
+            assert!(!link.poll_rebuild(now_us));
+            assert_eq!(link.poll_change(), None, "after {now_us} us");
         }
     }
 
@@ -328,7 +328,7 @@ mod tests {
             };
             assert_eq!(link.ways(last_us), both);
             last_us += PERIOD_US;
-            link.heard(last_us, Link::Direct);
+            link.handle_heard(last_us, Link::Direct);
         }
         assert!(!link.ways(last_us).relay && link.ways(last_us).direct);
     }
@@ -338,34 +338,34 @@ mod tests {
      {
         let mut link = trusted(0);
         let last_us = 5 * PERIOD_US;
-        assert_eq!(link.change(), Some(Link::Direct));
+        assert_eq!(link.poll_change(), Some(Link::Direct));
         let both = Ways {
             direct: true,
             relay: true,
         };
         let silent_us = last_us + SILENT_US + 1;
         assert_eq!(link.ways(silent_us), both);
-        assert_eq!(link.change(), None, "nobody is heard by any way");
+        assert_eq!(link.poll_change(), None, "nobody is heard by any way");
         // The other page helps itself likewise.
         let mut now_us = silent_us;
         while link.link() == Link::Direct {
-            link.heard(now_us, Link::Relay);
+            link.handle_heard(now_us, Link::Relay);
             now_us += PERIOD_US;
         }
         assert!((SILENT_US..SILENT_US + 3 * PERIOD_US).contains(&(now_us - silent_us)));
         assert_eq!(link.ways(now_us), both);
-        assert_eq!(link.change(), Some(Link::Relay));
+        assert_eq!(link.poll_change(), Some(Link::Relay));
         // Four packets, a gap, and four again are not five in a row.
         for gap_us in [PERIOD_US; 3].into_iter().chain([SILENT_US + 1]) {
-            link.heard(now_us, Link::Direct);
+            link.handle_heard(now_us, Link::Direct);
             now_us += gap_us;
         }
         for _ in 0..4 {
-            link.heard(now_us, Link::Direct);
+            link.handle_heard(now_us, Link::Direct);
             now_us += PERIOD_US;
         }
         assert_eq!(link.link(), Link::Relay);
-        link.heard(now_us, Link::Direct);
+        link.handle_heard(now_us, Link::Direct);
         assert_eq!(link.link(), Link::Direct);
     }
 
@@ -374,14 +374,14 @@ mod tests {
         let mut link = trusted(0);
         // The packets that came through the server are taken first, all together.
         let awake_us = 5 * PERIOD_US + 2 * SILENT_US;
-        (0..30).for_each(|_| link.heard(awake_us, Link::Relay));
-        link.heard(awake_us, Link::Direct);
+        (0..30).for_each(|_| link.handle_heard(awake_us, Link::Relay));
+        link.handle_heard(awake_us, Link::Direct);
         // Now and then one comes that way alone.
         for k in 1..SECOND_US / PERIOD_US {
             let now_us = awake_us + k * PERIOD_US;
-            link.heard(now_us, Link::Relay);
+            link.handle_heard(now_us, Link::Relay);
             if k % 8 == 0 {
-                link.heard(now_us, Link::Direct);
+                link.handle_heard(now_us, Link::Direct);
             }
             assert_eq!(link.link(), Link::Direct);
         }
@@ -395,10 +395,10 @@ mod tests {
         let mut helped_us = Vec::new();
         while now_us < doubted_us + 2 * DOUBTED_US {
             if now_us >= doubted_us && helped_us.len() < 2 {
-                link.doubt(now_us);
+                link.doubt_link(now_us);
                 helped_us.push(now_us);
             }
-            link.heard(now_us, Link::Direct);
+            link.handle_heard(now_us, Link::Direct);
             if link.ways(now_us).relay && now_us > doubted_us {
                 helped_us[1..].fill(now_us);
             }
@@ -412,20 +412,20 @@ mod tests {
     #[test]
     fn a_closed_channel_is_left_at_once() {
         let mut link = trusted(0);
-        assert_eq!(link.change(), Some(Link::Direct));
-        link.closed(100_000);
-        assert_eq!(link.change(), Some(Link::Relay));
+        assert_eq!(link.poll_change(), Some(Link::Direct));
+        link.handle_closed(100_000);
+        assert_eq!(link.poll_change(), Some(Link::Relay));
         assert!(!link.ways(100_000).direct && link.is_settled());
     }
 
     #[test]
     fn a_channel_that_the_other_page_builds_is_given_its_time() {
         let mut link = trusted(0);
-        link.closed(100_000);
+        link.handle_closed(100_000);
         let due_us = 100_000 + REBUILT_AFTER_US;
-        link.begun(due_us - 50_000);
-        assert!(!link.rebuild(due_us));
-        assert!(link.rebuild(due_us - 50_000 + REBUILT_AFTER_US));
+        link.handle_begun(due_us - 50_000);
+        assert!(!link.poll_rebuild(due_us));
+        assert!(link.poll_rebuild(due_us - 50_000 + REBUILT_AFTER_US));
     }
 
     #[test]
@@ -433,11 +433,11 @@ mod tests {
         let mut link = trusted(0);
         let dead_us = 5 * PERIOD_US + SILENT_US + 1;
         for k in 0..20 {
-            link.heard(dead_us + k * PERIOD_US, Link::Relay);
+            link.handle_heard(dead_us + k * PERIOD_US, Link::Relay);
         }
         let rebuilt: Vec<u64> = (0..120)
             .map(|k| dead_us + k * 500_000)
-            .filter(|&now_us| link.rebuild(now_us))
+            .filter(|&now_us| link.poll_rebuild(now_us))
             .map(|now_us| (now_us - dead_us) / 1_000_000)
             .collect();
         assert_eq!(rebuilt, [5, 15, 35]);
@@ -447,9 +447,9 @@ mod tests {
     fn a_channel_that_carries_is_left_alone() {
         let mut link = trusted(0);
         for k in 6..2_000 {
-            link.heard(k * PERIOD_US, Link::Direct);
+            link.handle_heard(k * PERIOD_US, Link::Direct);
             link.ways(k * PERIOD_US);
-            assert!(!link.rebuild(k * PERIOD_US));
+            assert!(!link.poll_rebuild(k * PERIOD_US));
         }
     }
 
@@ -458,7 +458,7 @@ mod tests {
         let mut link = link();
         assert!(link.is_silent(300_000, 0));
         assert!(!link.is_silent(300_000, 100_000));
-        link.heard(5_000_000, Link::Relay);
+        link.handle_heard(5_000_000, Link::Relay);
         assert!(!link.is_silent(5_250_000, 0));
         assert!(link.is_silent(5_250_001, 0));
     }

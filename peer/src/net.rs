@@ -96,7 +96,7 @@ impl Net {
         };
         for (seat, controller) in plan.controllers.iter().enumerate() {
             if *controller == Controller::Human {
-                net.given(now_us, Seat(seat as u8));
+                net.handle_seat_given(now_us, Seat(seat as u8));
             }
         }
         net
@@ -108,7 +108,7 @@ impl Net {
     }
 
     /// Sends a message to the server, if it is connected.
-    pub(crate) fn tell(&mut self, message: ClientMessage) {
+    pub(crate) fn send_to_server(&mut self, message: ClientMessage) {
         if self.is_connected {
             self.effects.push_back(Effect::Send(message));
         }
@@ -120,7 +120,7 @@ impl Net {
     }
 
     /// Handles that the connection to the server came or went. Everything reported over the old one is reported again.
-    pub(crate) fn connected(&mut self, now_us: u64, is_connected: bool) {
+    pub(crate) fn handle_connection(&mut self, now_us: u64, is_connected: bool) {
         (self.is_connected, self.server_us) = (is_connected, now_us);
         self.others
             .iter_mut()
@@ -139,14 +139,14 @@ impl Net {
         for other in &mut self.others {
             let probe = Probe::new(self.era, self.own, self.life, layout);
             other.probe = Some(match self.measures_loss {
-                true => probe.counting(least_pause_us),
+                true => probe.with_counting(least_pause_us),
                 false => probe,
             });
         }
     }
 
     /// A person has a seat: a new page.
-    pub(crate) fn given(&mut self, now_us: u64, seat: Seat) {
+    pub(crate) fn handle_seat_given(&mut self, now_us: u64, seat: Seat) {
         if seat == self.own {
             return;
         }
@@ -174,7 +174,7 @@ impl Net {
     }
 
     /// No person has the seat any more.
-    pub(crate) fn taken(&mut self, now_us: u64, seat: Seat) {
+    pub(crate) fn handle_seat_taken(&mut self, now_us: u64, seat: Seat) {
         let known = self.others.iter_mut().find(|other| other.seat == seat);
         if let Some(other) = known.filter(|other| other.is_person) {
             (other.is_person, other.is_silent) = (false, false);
@@ -187,19 +187,19 @@ impl Net {
     pub(crate) fn channel_begun(&mut self, now_us: u64, seat: Seat) {
         let mut others = self.others.iter_mut();
         if let Some(other) = others.find(|other| other.seat == seat) {
-            other.link.begun(now_us);
+            other.link.handle_begun(now_us);
         }
     }
 
     /// The data channel to a seat opened, or closed, or will not open.
-    pub(crate) fn channel(&mut self, now_us: u64, seat: Seat, open: bool) {
+    pub(crate) fn handle_channel(&mut self, now_us: u64, seat: Seat, open: bool) {
         let Some(other) = self.others.iter_mut().find(|other| other.seat == seat) else {
             return;
         };
         if open {
-            other.link.opened(now_us);
+            other.link.handle_opened(now_us);
         } else {
-            other.link.closed(now_us);
+            other.link.handle_closed(now_us);
         }
     }
 
@@ -209,11 +209,11 @@ impl Net {
     }
 
     /// A datagram came from one of the others.
-    pub(crate) fn heard(&mut self, now_us: u64, from: Seat, over: Link) {
+    pub(crate) fn handle_heard(&mut self, now_us: u64, from: Seat, over: Link) {
         let other = self.others.iter_mut().find(|other| other.seat == from);
         let Some(other) = other else { return };
         let before = other.link.link();
-        other.link.heard(now_us, over);
+        other.link.handle_heard(now_us, over);
         if before != other.link.link() {
             // Round trips over the other link say nothing.
             other.probe.iter_mut().for_each(Probe::restart);
@@ -233,7 +233,7 @@ impl Net {
         }
         if ways.relay && other.may_relay(now_us, pause_us) {
             let bytes = bytes.to_vec();
-            self.tell(ClientMessage::Relay { to, bytes });
+            self.send_to_server(ClientMessage::Relay { to, bytes });
         }
     }
 
@@ -261,7 +261,7 @@ impl Net {
         if let Some(other) = other.filter(|other| other.link.link() == over)
             && let Some(probe) = &mut other.probe
         {
-            probe.heard(now.server_us, bytes);
+            probe.handle_probe(now.server_us, bytes);
         }
     }
 
@@ -296,12 +296,12 @@ impl Net {
         for other in &mut self.others {
             let seat = other.seat.index();
             // From here on, only changes are reported.
-            other.link.change();
+            other.link.poll_change();
             links[seat] = other.link.link();
             rtt_us[seat] = other.probe.as_ref().map_or(0, Probe::rtt_us);
             loss_permille[seat] = other.probe.as_ref().and_then(Probe::loss_permille);
         }
-        self.tell(ClientMessage::Ready {
+        self.send_to_server(ClientMessage::Ready {
             era: self.era,
             links,
             rtt_us,
@@ -315,7 +315,7 @@ impl Net {
             return;
         }
         for other in self.others.iter_mut().filter(|other| other.is_person) {
-            if other.link.rebuild(now_us) {
+            if other.link.poll_rebuild(now_us) {
                 let seat = other.seat;
                 self.effects.push_back(Effect::Connect { seat });
             }
@@ -330,7 +330,7 @@ impl Net {
         let era = self.era;
         for other in self.others.iter_mut().filter(|other| other.is_person) {
             let seat = other.seat;
-            let link = other.link.change();
+            let link = other.link.poll_change();
             let link = link.map(|link| ClientMessage::LinkChanged { era, seat, link });
             let silent = other.link.is_silent(now_us, other.since_us);
             let changed = silent != std::mem::replace(&mut other.is_silent, silent);
@@ -349,10 +349,10 @@ impl Net {
 
     /// Handles an episode that does not continue: a data channel that brings packets may still not carry them the other
     /// way.
-    pub(crate) fn doubt(&mut self, now_us: u64) {
+    pub(crate) fn doubt_links(&mut self, now_us: u64) {
         self.others
             .iter_mut()
-            .for_each(|other| other.link.doubt(now_us));
+            .for_each(|other| other.link.doubt_link(now_us));
     }
 
     /// Returns how datagrams travel: through the server if any of them do; `None` without other people.
@@ -371,7 +371,7 @@ impl Net {
     }
 
     /// The people who are not heard.
-    pub(crate) fn silent(&self, now_us: u64) -> Vec<Seat> {
+    pub(crate) fn silent_seats(&self, now_us: u64) -> Vec<Seat> {
         let people = self.others.iter().filter(|other| other.is_person);
         people
             .filter(|other| other.link.is_silent(now_us, other.since_us))

@@ -133,7 +133,7 @@ impl<W: World> Peer<W> {
 
     /// Returns the episode and life that the page names when it comes back to the server; `None` if only a
     /// [`ServerMessage::Match`] helps.
-    pub fn playing(&self) -> Option<(Era, Life)> {
+    pub fn life_in_play(&self) -> Option<(Era, Life)> {
         let simulates = match self.stage {
             Stage::Playing(_) | Stage::Hosted(_) => true,
             Stage::Loading | Stage::Linking(..) => !self.plan.running,
@@ -220,7 +220,7 @@ impl<W: World> Peer<W> {
                 own,
                 changes,
                 ..
-            } => self.running(now, through, own, &changes),
+            } => self.handle_running(now, through, own, &changes),
             ServerMessage::Archived {
                 through,
                 own,
@@ -229,8 +229,8 @@ impl<W: World> Peer<W> {
                 ..
             } => {
                 let mut recorder = self.recorder.lock();
-                recorder.archived(own, notes);
-                recorder.agreed(agreed);
+                recorder.handle_archived(own, notes);
+                recorder.handle_agreed(agreed);
                 drop(recorder);
                 if let Some(session) = self.session_mut() {
                     session.handle_durable(through, agreed);
@@ -251,12 +251,12 @@ impl<W: World> Peer<W> {
             ServerMessage::Recheck { number, agreed, .. } => {
                 // The digests are those of the states after all inputs that came before this.
                 self.settle(now);
-                self.recorder.lock().recheck(number, agreed);
+                self.recorder.lock().handle_recheck(number, agreed);
             }
             ServerMessage::View(view) => self.take_view(now, view),
             ServerMessage::Pointed { number, action, .. } => self.take_pointed(number, action),
             ServerMessage::Relay { from, bytes } => self.take(now, from, Link::Relay, &bytes),
-            ServerMessage::Change { change, .. } => self.change(now, &change),
+            ServerMessage::Change { change, .. } => self.handle_change(now, &change),
             ServerMessage::Peer {
                 seat,
                 presence,
@@ -301,7 +301,7 @@ impl<W: World> Peer<W> {
     /// The data channel to a seat opened, or closed, or will not open.
     pub fn handle_channel(&mut self, now: Now, seat: Seat, open: bool) {
         if open || !self.is_done() {
-            self.net.channel(now.page_us, seat, open);
+            self.net.handle_channel(now.page_us, seat, open);
         }
     }
 
@@ -314,7 +314,7 @@ impl<W: World> Peer<W> {
 
     /// Handles that the server has let this page in again, or that the connection to it is gone; the match continues.
     pub fn handle_connection(&mut self, now: Now, open: bool) {
-        self.net.connected(now.page_us, open);
+        self.net.handle_connection(now.page_us, open);
         self.may_upload = false;
         if self.is_hosted() {
             // Without the server nothing moves.
@@ -369,7 +369,7 @@ impl<W: World> Peer<W> {
             return;
         }
         if !self.is_done() {
-            self.net.heard(now.page_us, from, over);
+            self.net.handle_heard(now.page_us, from, over);
         }
         if self.seals.take_seal(from, bytes) {
             return;
@@ -430,7 +430,7 @@ impl<W: World> Peer<W> {
                 }
                 SessionEvent::Lost { .. } => is_lost = true,
                 SessionEvent::Over { ticks } => {
-                    self.person.show(&mut recorder, ticks);
+                    self.person.record_shown(&mut recorder, ticks);
                     self.over_us = Some(now.page_us);
                 }
             }
@@ -442,12 +442,12 @@ impl<W: World> Peer<W> {
         });
         let ended = session.ended().filter(|_| told.is_some());
         if let Some(ticks) = ended.filter(|_| !recorder.has_ended()) {
-            self.person.over(&mut recorder, ticks);
+            self.person.record_over(&mut recorder, ticks);
             (self.upload_us, self.chunk_us) = ((0, 0), 0);
         }
-        let (_, inputs) = session.own_inputs(recorder.wanted());
+        let (_, inputs) = session.own_inputs(recorder.next_needed());
         recorder.add_inputs(inputs);
-        let (_, inputs) = session.own_inputs(self.seals.wanted());
+        let (_, inputs) = session.own_inputs(self.seals.next_needed());
         self.seals.add_inputs(inputs);
         recorder.record_confirmed(session.changes(), session.digests(), ended);
         drop(recorder);
@@ -456,10 +456,11 @@ impl<W: World> Peer<W> {
         }
         while let Some(recount) = self.seals.poll_recount() {
             let era = self.plan.era;
-            self.net.tell(ClientMessage::Recount { era, recount });
+            self.net
+                .send_to_server(ClientMessage::Recount { era, recount });
         }
         if is_lost {
-            self.lose(now);
+            self.handle_seat_lost(now);
         }
     }
 
@@ -471,7 +472,7 @@ impl<W: World> Peer<W> {
 
     /// Nothing can be played here.
     fn stop(&mut self, message: String) {
-        self.net.tell(ClientMessage::Trouble { message });
+        self.net.send_to_server(ClientMessage::Trouble { message });
         self.stage = Stage::Stopped;
     }
 }

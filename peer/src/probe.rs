@@ -80,7 +80,7 @@ impl Probe {
 
     /// The same, measuring the loss too. At most one probe goes out in `least_pause_us`.
     #[must_use]
-    pub fn counting(self, least_pause_us: u64) -> Self {
+    pub fn with_counting(self, least_pause_us: u64) -> Self {
         Self {
             pause_us: LOSS_PAUSE_US.max(least_pause_us),
             count: Some(Count::default()),
@@ -116,7 +116,7 @@ impl Probe {
     }
 
     /// Takes a packet of the peer; one of another episode, or malformed, counts for nothing.
-    pub fn heard(&mut self, now_us: u64, bytes: &[u8]) {
+    pub fn handle_probe(&mut self, now_us: u64, bytes: &[u8]) {
         let Ok(datagram) = Datagram::decode(bytes, self.layout) else {
             return;
         };
@@ -200,9 +200,9 @@ mod tests {
             );
             for (_, to_b, bytes) in flying.extract_if(.., |(at, ..)| *at <= now) {
                 if to_b {
-                    b.heard(now + skew, &bytes)
+                    b.handle_probe(now + skew, &bytes)
                 } else {
-                    a.heard(now, &bytes)
+                    a.handle_probe(now, &bytes)
                 }
             }
         }
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn packets_that_do_not_come_are_counted_in_each_direction() {
         let [mut a, mut b] =
-            [0, 1].map(|seat| Probe::new(Era(9), Seat(seat), Life(1), LAYOUT).counting(0));
+            [0, 1].map(|seat| Probe::new(Era(9), Seat(seat), Life(1), LAYOUT).with_counting(0));
         let (mut now, mut sent) = (0, 0);
         while !(a.is_enough() && b.is_enough()) {
             now += 4_000;
@@ -224,10 +224,10 @@ mod tests {
             sent += u32::from(from_a.is_some());
             // Every tenth packet of one side is lost, and none of the other.
             if let Some(bytes) = from_a.filter(|_| sent % 10 != 5) {
-                b.heard(now, &bytes);
+                b.handle_probe(now, &bytes);
             }
             if let Some(bytes) = b.poll(now) {
-                a.heard(now, &bytes);
+                a.handle_probe(now, &bytes);
             }
         }
         assert_eq!((a.loss_permille(), b.loss_permille()), (Some(0), Some(100)));
@@ -237,14 +237,14 @@ mod tests {
 
     #[test]
     fn late_double_and_wrapping_probes_are_no_loss() {
-        let mut probe = Probe::new(Era(9), Seat(0), Life(1), LAYOUT).counting(0);
-        let mut other = Probe::new(Era(9), Seat(1), Life(1), LAYOUT).counting(0);
+        let mut probe = Probe::new(Era(9), Seat(0), Life(1), LAYOUT).with_counting(0);
+        let mut other = Probe::new(Era(9), Seat(1), Life(1), LAYOUT).with_counting(0);
         other.number = 200;
         let mut all: Vec<Vec<u8>> = (0..150).map(|k| other.poll(k * 20_000).unwrap()).collect();
         all.swap(3, 7);
         all.insert(20, all[18].clone());
         for bytes in &all {
-            probe.heard(0, bytes);
+            probe.handle_probe(0, bytes);
         }
         assert_eq!(probe.loss_permille(), Some(0));
         // Before the first one that came nothing is known.
@@ -259,8 +259,8 @@ mod tests {
     fn other_episodes_and_noise_count_for_nothing() {
         let mut other = Probe::new(Era(8), Seat(1), Life(0), LAYOUT);
         let mut probe = Probe::new(Era(9), Seat(0), Life(0), LAYOUT);
-        probe.heard(1, &other.poll(0).unwrap());
-        probe.heard(2, &[1, 2, 3]);
+        probe.handle_probe(1, &other.poll(0).unwrap());
+        probe.handle_probe(2, &[1, 2, 3]);
         assert_eq!((probe.last, probe.rtt_us()), (None, 0));
     }
 

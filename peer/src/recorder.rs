@@ -121,7 +121,7 @@ impl Recorder {
     }
 
     /// The first own input that is not here.
-    pub fn wanted(&self) -> Tick {
+    pub fn next_needed(&self) -> Tick {
         Tick(self.chain.next().0 + self.inputs.len() as u32)
     }
 
@@ -261,7 +261,7 @@ impl Recorder {
     }
 
     /// The server has every own input before tick `own`, and every note before the one of number `notes`.
-    pub fn archived(&mut self, own: Tick, notes: u32) {
+    pub fn handle_archived(&mut self, own: Tick, notes: u32) {
         for kept in [&mut self.flying_blocks, &mut self.waiting_blocks] {
             kept.retain(|block| block.first >= own);
         }
@@ -272,14 +272,14 @@ impl Recorder {
 
     /// The server has found the digests up to this tick right. Those after it may be lost with the connection, even if
     /// their ticks are final.
-    pub fn agreed(&mut self, agreed: Tick) {
+    pub fn handle_agreed(&mut self, agreed: Tick) {
         self.agreed = self.agreed.max(agreed);
     }
 
     /// Handles a new connection: everything under way over the old one is sent again, from what the server has: every
     /// own input before tick `own`, and the digests that it has found right.
     pub fn resume(&mut self, own: Tick) {
-        self.archived(own, 0);
+        self.handle_archived(own, 0);
         self.say_digests_after(self.agreed);
         self.flying.append(&mut self.waiting);
         std::mem::swap(&mut self.flying, &mut self.waiting);
@@ -288,7 +288,7 @@ impl Recorder {
     }
 
     /// The digests after a tick, and the end, go out again, as the request of this number has it.
-    pub fn recheck(&mut self, number: u16, agreed: Tick) {
+    pub fn handle_recheck(&mut self, number: u16, agreed: Tick) {
         self.recheck = number;
         self.say_digests_after(agreed);
     }
@@ -305,7 +305,7 @@ impl Recorder {
     }
 
     /// Own inputs that are not known to be durable.
-    pub fn unsaved(&self) -> u32 {
+    pub fn unsaved_ticks(&self) -> u32 {
         let blocks = self.flying_blocks.iter().chain(&self.waiting_blocks);
         let signed: usize = blocks.map(|block| block.inputs.len()).sum();
         (signed + self.inputs.len()) as u32
@@ -377,7 +377,7 @@ mod tests {
         let mut recorder = Recorder::for_testing();
         assert_eq!(recorder.upload(), None);
         recorder.add_inputs([1, 2].into_iter());
-        assert_eq!(recorder.wanted(), Tick(2));
+        assert_eq!(recorder.next_needed(), Tick(2));
         let first = recorder.upload().unwrap();
         assert_eq!(said(&first), Some((0, vec![1, 2])));
         recorder.add_inputs([3].into_iter());
@@ -393,7 +393,7 @@ mod tests {
         let key = SigningKey::from_bytes(&[1; 32]).verifying_key();
         let key = PageKey::new(&key.to_bytes());
         for upload in [first, last] {
-            assert_eq!(chain.accept(&key, &upload.block.unwrap()), Ok(()));
+            assert_eq!(chain.accept_block(&key, &upload.block.unwrap()), Ok(()));
         }
     }
 
@@ -407,9 +407,9 @@ mod tests {
             recorder.key(key(2), None);
             blocks.push(recorder.upload().unwrap().block);
         }
-        recorder.archived(Tick(2), 0);
-        recorder.agreed(Tick(1));
-        assert_eq!(recorder.unsaved(), 2);
+        recorder.handle_archived(Tick(2), 0);
+        recorder.handle_agreed(Tick(1));
+        assert_eq!(recorder.unsaved_ticks(), 2);
         recorder.resume(Tick(2));
         recorder.key(key(3), None);
         let again = recorder.upload().unwrap();
@@ -423,8 +423,8 @@ mod tests {
         let notes = notes.map(|upload| upload.timing.unwrap());
         assert_eq!(notes.each_ref().map(|note| note.number), [0, 1, 2]);
         assert_eq!(notes.map(|note| note.keys), [[key(2)], [key(2)], [key(3)]]);
-        recorder.archived(Tick(4), 3);
-        assert_eq!(recorder.unsaved(), 0);
+        recorder.handle_archived(Tick(4), 3);
+        assert_eq!(recorder.unsaved_ticks(), 0);
     }
 
     #[test]
@@ -435,9 +435,9 @@ mod tests {
         recorder.record_confirmed(0, &digests, None);
         assert_eq!(recorder.upload().unwrap().digests, digests);
         // The inputs have come, as others in other uploads, and the digests were lost with the connection.
-        recorder.archived(Tick(6), 0);
-        recorder.agreed(Tick(2));
-        recorder.agreed(Tick(0));
+        recorder.handle_archived(Tick(6), 0);
+        recorder.handle_agreed(Tick(2));
+        recorder.handle_agreed(Tick(0));
         recorder.resume(Tick(6));
         assert_eq!(recorder.upload().unwrap().digests, digests[1..]);
         assert_eq!(recorder.upload(), None);
@@ -449,7 +449,7 @@ mod tests {
         recorder.add_inputs([0, 1].into_iter());
         recorder.key(key(1), None);
         recorder.upload().unwrap();
-        recorder.archived(Tick(2), 1);
+        recorder.handle_archived(Tick(2), 1);
         recorder.resume(Tick(2));
         assert_eq!(recorder.upload(), None);
     }
@@ -478,7 +478,7 @@ mod tests {
         let again = vec![(Tick(2), 9), (Tick(3), 3)];
         assert_eq!(digests(recorder.upload()), Some(again.clone()));
         assert_eq!(recorder.upload(), None);
-        recorder.recheck(2, Tick(1));
+        recorder.handle_recheck(2, Tick(1));
         let said = recorder.upload().unwrap();
         assert_eq!((said.recheck, said.digests), (2, again));
     }
@@ -491,7 +491,7 @@ mod tests {
             recorder.key(key(tick), None);
             told.push(recorder.upload().unwrap().timing.unwrap());
         }
-        recorder.archived(Tick(0), 2);
+        recorder.handle_archived(Tick(0), 2);
         recorder.key(key(9), None);
         recorder.resume(Tick(0));
         let again: Vec<Timing> = std::iter::from_fn(|| recorder.upload())
@@ -505,7 +505,7 @@ mod tests {
     fn a_page_that_came_later_begins_where_it_plays() {
         let mut recorder = Recorder::for_testing();
         recorder.begin_at(Tick(100), Life(5));
-        assert_eq!(recorder.wanted(), Tick(100));
+        assert_eq!(recorder.next_needed(), Tick(100));
         recorder.add_inputs([1, 2].into_iter());
         let upload = recorder.upload().unwrap();
         assert_eq!(
@@ -515,7 +515,7 @@ mod tests {
         recorder.add_inputs([3].into_iter());
         recorder.resume(Tick(102));
         assert_eq!(said(&recorder.upload().unwrap()), Some((102, vec![3])));
-        assert_eq!(recorder.unsaved(), 1);
+        assert_eq!(recorder.unsaved_ticks(), 1);
     }
 
     #[test]

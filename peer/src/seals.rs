@@ -82,7 +82,7 @@ impl Seals {
     }
 
     /// The first own input that is not under the transcript.
-    pub(crate) fn wanted(&self) -> Tick {
+    pub(crate) fn next_needed(&self) -> Tick {
         self.transcript.next()
     }
 
@@ -270,7 +270,7 @@ mod tests {
         let mut own = seals(0);
         assert_eq!(own.poll_seal(0), None);
         own.add_inputs([1, 2].into_iter());
-        assert_eq!(own.wanted(), Tick(2));
+        assert_eq!(own.next_needed(), Tick(2));
         let seal = Seal::decode(&own.poll_seal(5).unwrap()).unwrap();
         assert_eq!((seal.through, seal.from), (Tick(2), Seat(0)));
         own.add_inputs([3].into_iter());
@@ -344,7 +344,7 @@ mod tests {
         let told = [1, 2, 3, 4, 5];
         let mut next = seals(1);
         for end in 3..=told.len() {
-            let known = next.wanted().0 as usize;
+            let known = next.next_needed().0 as usize;
             next.add_inputs(told[known..end].iter().copied());
             own.record_packet(OTHER, &packet(end as u32 - 1, &told[end - 1..end]));
             let seal = next.poll_seal(end as u64 * SEAL_US).unwrap();

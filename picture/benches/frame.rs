@@ -12,7 +12,7 @@ const ROUNDS: u32 = 300;
 
 fn main() {
     let mut world = env_core::envs::open("overcooked", "{}").expect("the defaults are accepted");
-    let sprites = env_core::envs::sprites("overcooked").expect("it exists");
+    let sprites = env_core::envs::sprites_of("overcooked").expect("it exists");
     let read = Instant::now();
     let mut renderer = Renderer::new(sprites.iter().map(|sprite| (sprite.name, sprite.svg)))
         .expect("these are shapes");

@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let scale = args.next().map_or(Ok(48), |scale| scale.parse())?;
     fs::create_dir_all(&folder)?;
     for id in envs::IDS {
-        write(&folder, id, scale, envs::sprites(id)?, &episode(id)?)?;
+        write(&folder, id, scale, envs::sprites_of(id)?, &episode(id)?)?;
     }
     let all = art!["*"];
     write(&folder, "art", scale, all, &gallery(all))?;

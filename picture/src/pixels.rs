@@ -109,7 +109,7 @@ impl Canvas {
         match &item.shape {
             Shape::Sprite(index) => match sprites.get(usize::from(*index)) {
                 Some(sprite) => self.sprite(*index, sprite, place, pixmap),
-                None => fill(pixmap, shapes::rounded(place, w / 6.0), MISSING),
+                None => fill(pixmap, shapes::rounded_path(place, w / 6.0), MISSING),
             },
             Shape::Rect { radius, color } => {
                 let radius = if item.w > 0.0 {
@@ -117,11 +117,11 @@ impl Canvas {
                 } else {
                     0.0
                 };
-                fill(pixmap, shapes::rounded(place, radius), *color);
+                fill(pixmap, shapes::rounded_path(place, radius), *color);
             }
-            Shape::Ellipse { color } => fill(pixmap, shapes::ellipse(place), *color),
+            Shape::Ellipse { color } => fill(pixmap, shapes::ellipse_path(place), *color),
             Shape::Progress { part, color } => {
-                if let Some((path, width)) = shapes::ring(place, *part) {
+                if let Some((path, width)) = shapes::ring_path(place, *part) {
                     let stroke = Stroke {
                         width,
                         ..Stroke::default()
@@ -131,7 +131,7 @@ impl Canvas {
                 }
             }
             Shape::Text { text, color } if h > 0.0 => {
-                fill(pixmap, text::outline(text, place), *color);
+                fill(pixmap, text::outline_text(text, place), *color);
             }
             Shape::Text { .. } => {}
             Shape::Pixels { width, height, rgb } => {

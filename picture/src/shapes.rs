@@ -11,7 +11,7 @@ pub(crate) type Place = [f32; 4];
 pub(crate) const RING: f32 = 0.16;
 
 /// A rectangle with rounded corners.
-pub(crate) fn rounded([x, y, w, h]: Place, radius: f32) -> Option<Path> {
+pub(crate) fn rounded_path([x, y, w, h]: Place, radius: f32) -> Option<Path> {
     let r = radius.min(w / 2.0).min(h / 2.0).max(0.0);
     let mut path = PathBuilder::new();
     let corners = [
@@ -28,12 +28,12 @@ pub(crate) fn rounded([x, y, w, h]: Place, radius: f32) -> Option<Path> {
 }
 
 /// An ellipse that fills a place.
-pub(crate) fn ellipse([x, y, w, h]: Place) -> Option<Path> {
+pub(crate) fn ellipse_path([x, y, w, h]: Place) -> Option<Path> {
     PathBuilder::from_oval(Rect::from_xywh(x, y, w, h)?)
 }
 
 /// The middle line of a ring of progress, and its thickness.
-pub(crate) fn ring([x, y, w, h]: Place, part: f32) -> Option<(Path, f32)> {
+pub(crate) fn ring_path([x, y, w, h]: Place, part: f32) -> Option<(Path, f32)> {
     let thickness = w.min(h) * RING;
     let radius = (w.min(h) - thickness) / 2.0;
     let part = self::part(part);

@@ -11,7 +11,7 @@ const FONT: &[u8] = include_bytes!("font/sans_bold.ttf");
 const MAX_CHARS: usize = 400;
 
 /// The outline of a text centred in a place, whose height is the font size.
-pub(crate) fn outline(text: &str, [x, y, w, h]: Place) -> Option<Path> {
+pub(crate) fn outline_text(text: &str, [x, y, w, h]: Place) -> Option<Path> {
     let face = Face::parse(FONT, 0).expect("the font within is whole");
     let scale = h / f32::from(face.units_per_em());
     let glyphs: Vec<GlyphId> = text
@@ -86,7 +86,9 @@ mod tests {
 
     #[test]
     fn text_lies_in_the_middle_of_its_place() {
-        let bounds = outline("H", [10.0, 20.0, 100.0, 40.0]).unwrap().bounds();
+        let bounds = outline_text("H", [10.0, 20.0, 100.0, 40.0])
+            .unwrap()
+            .bounds();
         assert!(
             (bounds.left() + bounds.right() - 120.0).abs() < 1.0,
             "{bounds:?}"
@@ -96,8 +98,8 @@ mod tests {
 
     #[test]
     fn what_the_font_lacks_is_a_box_and_blanks_are_blank() {
-        assert!(outline("\u{4e16}", [0.0, 0.0, 10.0, 10.0]).is_some());
-        assert!(outline(" ", [0.0, 0.0, 10.0, 10.0]).is_none());
-        assert!(outline("", [0.0, 0.0, 10.0, 10.0]).is_none());
+        assert!(outline_text("\u{4e16}", [0.0, 0.0, 10.0, 10.0]).is_some());
+        assert!(outline_text(" ", [0.0, 0.0, 10.0, 10.0]).is_none());
+        assert!(outline_text("", [0.0, 0.0, 10.0, 10.0]).is_none());
     }
 }

@@ -18,7 +18,7 @@ fn the_pictures_of_the_documents_are_those_of_the_environments() {
         world.reset(1);
         let mut list = DrawList::default();
         world.draw(None, &mut list);
-        let sprites = envs::sprites(id).unwrap();
+        let sprites = envs::sprites_of(id).unwrap();
         let renderer = Renderer::new(sprites.iter().map(|sprite| (sprite.name, sprite.svg)));
         let svg = renderer.unwrap().svg(&list, &world.spec().title);
         let file = folder.join(format!("{id}.svg"));

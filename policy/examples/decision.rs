@@ -39,7 +39,7 @@ impl Player {
         partners
             .add(&sha256, model)
             .map_err(|error| error.to_string())?;
-        let policy = partners.open(&policy::named("model", &sha256), &spec);
+        let policy = partners.open(&policy::policy_name("model", &sha256), &spec);
         policy
             .map(Self)
             .ok_or_else(|| "it plays another environment".into())

@@ -44,7 +44,7 @@ impl ActionShares {
     }
 
     /// True if it decides at the next observation; between two decisions, a model does nothing.
-    pub fn decides(&self) -> bool {
+    pub fn is_deterministic(&self) -> bool {
         match &self.0 {
             PolicyKind::Script(_) => true,
             PolicyKind::Network { rest, .. } => *rest == 0,

@@ -89,7 +89,7 @@ impl Policy for Follow {
     }
     fn digest(&self) -> u64 {
         let mut digest = Digest::new();
-        digest.word(u64::from(self.taken));
+        digest.write_word(u64::from(self.taken));
         digest.end()
     }
     fn state(&self, out: &mut Vec<u8>) {
@@ -126,7 +126,7 @@ impl Policy for Random {
         self.rng = SplitMix::seeded(seat, seed);
     }
     fn act(&mut self, _observation: &[f32]) -> Action {
-        Action::try_from(self.rng.below(self.actions)).unwrap_or_default()
+        Action::try_from(self.rng.draw_below(self.actions)).unwrap_or_default()
     }
     fn save(&mut self, slot: usize) {
         self.slots.save(slot, &self.rng);

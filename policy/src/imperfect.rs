@@ -35,7 +35,7 @@ impl Imperfection {
         let Some(found) = Self::parse(own) else {
             return perfect();
         };
-        let base = hash.map_or_else(|| base.to_owned(), |hash| crate::named(base, hash));
+        let base = hash.map_or_else(|| base.to_owned(), |hash| crate::policy_name(base, hash));
         (base, found)
     }
 
@@ -49,7 +49,7 @@ impl Imperfection {
             return base.to_owned();
         }
         let front = format!("{front}~d{}n{}", self.delay_ticks, self.noise_permille);
-        hash.map_or_else(|| front.clone(), |hash| crate::named(&front, hash))
+        hash.map_or_else(|| front.clone(), |hash| crate::policy_name(&front, hash))
     }
 
     /// Reads `d3n50`.
@@ -123,7 +123,7 @@ impl Imperfect {
             return action;
         }
         // Both numbers are drawn in every tick, so that the stream does not depend on what came of them.
-        let (is_noise, other) = (own.rng.below(1_000), own.rng.below(self.actions));
+        let (is_noise, other) = (own.rng.draw_below(1_000), own.rng.draw_below(self.actions));
         match is_noise < u32::from(self.how.noise_permille) {
             true => Action::try_from(other).unwrap_or(self.noop),
             false => action,
@@ -167,10 +167,10 @@ impl Policy for Imperfect {
 
     fn digest(&self) -> u64 {
         let mut digest = Digest::new();
-        digest.word(self.policy.digest());
-        digest.word(u64::from(self.own.next));
+        digest.write_word(self.policy.digest());
+        digest.write_word(u64::from(self.own.next));
         for action in &self.own.late {
-            digest.word(u64::from(*action));
+            digest.write_word(u64::from(*action));
         }
         self.own.rng.digest(&mut digest);
         digest.end()

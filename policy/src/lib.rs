@@ -20,10 +20,10 @@ use env_core::shared::{count_own_actions, without_marks};
 use env_core::{Policy, Spec};
 
 pub use action_shares::ActionShares;
-pub use directive::{Directive, can_follow, directed, directives, is_told};
+pub use directive::{Directive, can_follow, directives, follow_directive, is_told};
 pub use imperfect::Imperfection;
 pub use network::Network;
-pub use partners::{Partners, named, sha256_of};
+pub use partners::{Partners, policy_name, sha256_of};
 
 /// Names that [`by_name`] knows.
 pub const NAMES: [&str; 3] = ["cook", "idle", "random"];

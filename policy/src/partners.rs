@@ -10,7 +10,7 @@ use crate::imperfect::{Imperfect, Imperfection};
 use crate::network::{Network, NetworkError, Player};
 
 /// The name under which a network plays: that of its file, `@`, and the SHA-256 of its bytes in lower-case hex.
-pub fn named(file: &str, sha256: &str) -> String {
+pub fn policy_name(file: &str, sha256: &str) -> String {
     format!("{file}@{sha256}")
 }
 
@@ -30,14 +30,14 @@ impl Partners {
     ///
     /// # Errors
     /// [`NetworkError`]
-    pub fn add(&mut self, sha256: &str, bytes: &[u8]) -> Result<(), NetworkError> {
+    pub fn add_model(&mut self, sha256: &str, bytes: &[u8]) -> Result<(), NetworkError> {
         let network = Arc::new(Network::decode(bytes)?);
         self.0.insert(sha256.to_owned(), network);
         Ok(())
     }
 
     /// Checks whether it has everything that a name needs.
-    pub fn knows(&self, name: &str) -> bool {
+    pub fn has_model(&self, name: &str) -> bool {
         sha256_of(name).is_none_or(|sha256| self.0.contains_key(sha256))
     }
 

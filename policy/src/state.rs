@@ -27,12 +27,12 @@ impl SplitMix {
     }
 
     /// A number below `n`, which is not 0. The bias is below `n` in 2^32.
-    pub(crate) fn below(&mut self, n: u32) -> u32 {
+    pub(crate) fn draw_below(&mut self, n: u32) -> u32 {
         (((self.next() >> 32) * u64::from(n)) >> 32) as u32
     }
 
     pub(crate) fn digest(self, digest: &mut Digest) {
-        digest.word(self.state);
+        digest.write_word(self.state);
     }
 }
 
@@ -90,7 +90,7 @@ impl Digest {
         Self(0xCBF2_9CE4_8422_2325)
     }
 
-    pub(crate) fn word(&mut self, word: u64) {
+    pub(crate) fn write_word(&mut self, word: u64) {
         for byte in word.to_le_bytes() {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
         }
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn below_stays_below() {
         let mut rng = SplitMix::seeded(1, 7);
-        let drawn: Vec<u32> = (0..200).map(|_| rng.below(6)).collect();
+        let drawn: Vec<u32> = (0..200).map(|_| rng.draw_below(6)).collect();
         assert!((0..6).all(|n| drawn.contains(&n)) && drawn.iter().all(|n| *n < 6));
     }
 }

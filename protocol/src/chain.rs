@@ -100,7 +100,7 @@ impl Chain {
     ///
     /// # Errors
     /// [`ChainError`].
-    pub fn accept(&mut self, key: &PageKey, block: &Block) -> Result<(), ChainError> {
+    pub fn accept_block(&mut self, key: &PageKey, block: &Block) -> Result<(), ChainError> {
         let mut after = self.clone();
         after.follow(block.first, block.inputs.len(), leaf_of(block))?;
         if !after.is_signed(key, &block.signature) {
@@ -183,11 +183,11 @@ mod tests {
     fn blocks_of_the_right_key_are_taken_in_their_order() {
         let public = page_key(7);
         let (mut theirs, [first, second]) = (chain(), blocks());
-        let early = theirs.accept(&public, &second);
+        let early = theirs.accept_block(&public, &second);
         let (found, next) = (Tick(7), Tick(4));
         assert_eq!(early, Err(ChainError::Tick { found, next }));
-        assert_eq!(theirs.accept(&public, &first), Ok(()));
-        assert_eq!(theirs.accept(&public, &second), Ok(()));
+        assert_eq!(theirs.accept_block(&public, &first), Ok(()));
+        assert_eq!(theirs.accept_block(&public, &second), Ok(()));
         assert_eq!(theirs.next(), Tick(9));
     }
 
@@ -197,7 +197,7 @@ mod tests {
         let other = |change: fn(&mut Block)| {
             let mut block = first.clone();
             change(&mut block);
-            chain().accept(&public, &block)
+            chain().accept_block(&public, &block)
         };
         let unsigned = Err(ChainError::Signature(Tick(4)));
         assert_eq!(other(|block| block.inputs[1] = 1), unsigned);
@@ -210,15 +210,21 @@ mod tests {
             Err(ChainError::Length(0))
         );
         let stranger = page_key(8);
-        assert_eq!(chain().accept(&stranger, &first), unsigned);
-        assert_eq!(chain().accept(&PageKey::new(&[0; 32]), &first), unsigned);
-        assert_eq!(chain().accept(&PageKey::new(&[2; 32]), &first), unsigned);
+        assert_eq!(chain().accept_block(&stranger, &first), unsigned);
+        assert_eq!(
+            chain().accept_block(&PageKey::new(&[0; 32]), &first),
+            unsigned
+        );
+        assert_eq!(
+            chain().accept_block(&PageKey::new(&[2; 32]), &first),
+            unsigned
+        );
         for mut elsewhere in [
             Chain::new("e2", Seat(1), Life(0), Tick(4)),
             Chain::new("e1", Seat(0), Life(0), Tick(4)),
             Chain::new("e1", Seat(1), Life(1), Tick(4)),
         ] {
-            assert_eq!(elsewhere.accept(&public, &first), unsigned);
+            assert_eq!(elsewhere.accept_block(&public, &first), unsigned);
         }
     }
 
@@ -228,7 +234,7 @@ mod tests {
         let mut theirs = chain();
         assert_eq!(theirs.follow(first.first, 3, leaf_of(&first)), Ok(()));
         assert!(theirs.is_signed(&public, &first.signature));
-        assert_eq!(theirs.accept(&public, &second), Ok(()));
+        assert_eq!(theirs.accept_block(&public, &second), Ok(()));
     }
 
     #[test]

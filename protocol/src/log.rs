@@ -297,7 +297,7 @@ impl Log {
 
     /// Returns the result of the repetition of a hosted world: the first tick after which it differed, if it did;
     /// `None` if it was not run again.
-    pub fn repetition(&self) -> Option<Option<Tick>> {
+    pub fn end_repetition(&self) -> Option<Option<Tick>> {
         match self.records.last() {
             Some(Record::Repeated { differs }) => Some(*differs),
             _ => None,

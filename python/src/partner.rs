@@ -54,7 +54,7 @@ impl Order {
         let bytes = self.network(spec)?.encode();
         let bytes = bytes.map_err(|error| wrong(error.to_string()))?;
         let mut partners = Partners::default();
-        let added = partners.add(&HASH.repeat(64), &bytes);
+        let added = partners.add_model(&HASH.repeat(64), &bytes);
         added.map_err(|error| wrong(error.to_string()))?;
         Ok(partners)
     }
@@ -74,7 +74,7 @@ pub(crate) fn opener(name: &str, spec: &Spec) -> PyResult<impl Fn() -> PyResult<
     let (name, spec) = (name.to_owned(), spec.clone());
     Ok(move || match &partners {
         Some(partners) => {
-            let name = policy::named("agent", &HASH.repeat(64));
+            let name = policy::policy_name("agent", &HASH.repeat(64));
             let policy = partners.open(&name, &spec);
             policy.ok_or_else(|| value("partners: the model does not play this environment"))
         }

@@ -43,7 +43,7 @@ impl Video {
         let list = world.draw_list(seat)?;
         let writer = self.writer().as_mut();
         let writer = writer.ok_or_else(|| value("the video is finished"))?;
-        writer.add(&list).map_err(value)
+        writer.add_picture(&list).map_err(value)
     }
 
     /// Completes the file, and gives the number of frames and of bytes.

@@ -52,7 +52,7 @@ impl Source {
         match self {
             Self::Native(id) => {
                 let world = envs::open(id, params).map_err(value)?;
-                let sprites = envs::sprites(id).map_err(value)?;
+                let sprites = envs::sprites_of(id).map_err(value)?;
                 let own = |sprite: &env_core::draw::Sprite| Sprite {
                     name: sprite.name.to_owned(),
                     svg: sprite.svg.to_owned(),

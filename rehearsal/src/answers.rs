@@ -41,17 +41,17 @@ pub(super) fn fill(surveyjs: &str, rng: &mut Rng) -> Result<Vec<Answer>, String>
     let items = form.pages.iter().enumerate();
     let places = items.flat_map(|(page, of)| (0..of.items.len()).map(move |index| (page, index)));
     for (page, index) in places {
-        let (shown, kept) = form.shown(&values);
+        let (shown, kept) = form.shown_items(&values);
         let item = &form.pages[page].items[index];
-        if shown[page][index] && item.asks() && item.is_enabled(&kept) {
-            let is_needed = item.problem(&Values::new()).is_some() || item.is_required(&kept);
-            if is_needed || rng.below(100) >= PASSED_OVER {
+        if shown[page][index] && item.is_asked() && item.is_enabled(&kept) {
+            let is_needed = item.find_problem(&Values::new()).is_some() || item.is_required(&kept);
+            if is_needed || rng.draw_below(100) >= PASSED_OVER {
                 values.insert(item.name.clone(), value(item, rng)?);
             }
         }
     }
     mend(&form, &mut values, rng)?;
-    Ok(to_answers(form.shown(&values).1))
+    Ok(to_answers(form.shown_items(&values).1))
 }
 
 /// Returns values as a page sends them.
@@ -76,7 +76,7 @@ pub(super) fn answer_in_time(
 ) -> Option<(u64, Vec<Answer>)> {
     let form = Form::read(surveyjs).ok()?;
     let limit_s = u64::from(form.time_limit_s?);
-    if rng.below(100) >= UNFINISHED && limit_s > 1 {
+    if rng.draw_below(100) >= UNFINISHED && limit_s > 1 {
         return Some((wanted_s.min(limit_s - 1), answers.to_vec()));
     }
     let half = answers[..answers.len() / 2].iter();
@@ -87,13 +87,13 @@ pub(super) fn answer_in_time(
         ))
     };
     let half: Values = half.filter_map(value).collect();
-    Some((limit_s, to_answers(form.fitting(&half))))
+    Some((limit_s, to_answers(form.keep_fitting(&half))))
 }
 
 /// Replaces answers that the form refuses: by other values, then by those of other questions, which rules may compare.
 fn mend(form: &Form, values: &mut Values, rng: &mut Rng) -> Result<(), String> {
     for attempt in 0..TRIES {
-        let problems = form.problems(values).into_iter().zip(&form.pages);
+        let problems = form.list_problems(values).into_iter().zip(&form.pages);
         let first = problems.into_iter().find_map(|(problems, page)| {
             let (item, problem) = problems.into_iter().next()?;
             Some((page.items.get(item)?, problem))
@@ -103,7 +103,7 @@ fn mend(form: &Form, values: &mut Values, rng: &mut Rng) -> Result<(), String> {
         };
         let others: Vec<Value> = values.values().cloned().collect();
         let fresh = match attempt % 2 == 1 && !others.is_empty() {
-            true => others[rng.below(others.len())].clone(),
+            true => others[rng.draw_below(others.len())].clone(),
             false => value(item, rng)?,
         };
         values.insert(item.name.clone(), fresh);
@@ -123,7 +123,7 @@ fn value(item: &FormItem, rng: &mut Rng) -> Result<Value, String> {
         ItemKind::One(choices) | ItemKind::List(choices) => one_of(choices, rng)?,
         ItemKind::Rating { points, .. } => one_of(points, rng)?,
         ItemKind::Many { choices, .. } => some_of(item, choices, rng)?,
-        ItemKind::Boolean { .. } => json!(rng.below(2) == 1),
+        ItemKind::Boolean { .. } => json!(rng.draw_below(2) == 1),
         ItemKind::Lines => written(item, "text", rng)?,
         ItemKind::Line { input } => written(item, input, rng)?,
         ItemKind::Matrix { columns, rows } => {
@@ -138,7 +138,7 @@ fn value(item: &FormItem, rng: &mut Rng) -> Result<Value, String> {
             range,
         } => {
             let steps = ((max - min) / step).floor() as usize;
-            let mut at = || rng.below(steps + 1);
+            let mut at = || rng.draw_below(steps + 1);
             let (one, other) = (at(), at());
             let number = |at: usize| json!(min + at as f64 * step);
             match range {
@@ -155,7 +155,7 @@ fn value(item: &FormItem, rng: &mut Rng) -> Result<Value, String> {
             let mut members = Map::new();
             for part in parts {
                 let is_needed = part.required || matches!(part.kind, ItemKind::Parts(_));
-                if is_needed || rng.below(100) >= PASSED_OVER {
+                if is_needed || rng.draw_below(100) >= PASSED_OVER {
                     members.insert(part.name.clone(), value(part, rng)?);
                 }
             }
@@ -166,7 +166,7 @@ fn value(item: &FormItem, rng: &mut Rng) -> Result<Value, String> {
 }
 
 fn one_of(choices: &[ItemChoice], rng: &mut Rng) -> Result<Value, String> {
-    let chosen = choices.get(rng.below(choices.len()));
+    let chosen = choices.get(rng.draw_below(choices.len()));
     let chosen = chosen.map(|choice| choice.value.clone());
     chosen.ok_or_else(|| "an element has nothing to choose".to_owned())
 }
@@ -174,7 +174,7 @@ fn one_of(choices: &[ItemChoice], rng: &mut Rng) -> Result<Value, String> {
 fn some_of(item: &FormItem, choices: &[ItemChoice], rng: &mut Rng) -> Result<Value, String> {
     let mut values: Vec<Value> = choices.iter().map(|choice| choice.value.clone()).collect();
     if values.iter().any(|value| value == NONE) {
-        if rng.below(4) == 0 {
+        if rng.draw_below(4) == 0 {
             return Ok(json!([NONE]));
         }
         values.retain(|value| value != NONE);
@@ -187,7 +187,7 @@ fn some_of(item: &FormItem, choices: &[ItemChoice], rng: &mut Rng) -> Result<Val
         (least.max(min), most.min(max))
     });
     rng.shuffle(&mut values);
-    values.truncate(least + rng.below(most.saturating_sub(least) + 1));
+    values.truncate(least + rng.draw_below(most.saturating_sub(least) + 1));
     Ok(Value::Array(values))
 }
 
@@ -222,7 +222,7 @@ fn written(item: &FormItem, input: &str, rng: &mut Rng) -> Result<Value, String>
         };
         let least = least.min(most);
         let range = (most.floor() - least.ceil()).clamp(0.0, 1e6);
-        let number = least.ceil() + rng.below(range as usize + 1) as f64;
+        let number = least.ceil() + rng.draw_below(range as usize + 1) as f64;
         let number = if number > most { least } else { number };
         let whole = (number.fract() == 0.0).then_some(number as i64);
         let number = whole.map_or_else(|| json!(number), |whole| json!(whole));
@@ -235,8 +235,12 @@ fn written(item: &FormItem, input: &str, rng: &mut Rng) -> Result<Value, String>
         "email" => json!("somebody@example.org"),
         "tel" => json!("+49 30 1234567"),
         "url" => json!("https://example.org"),
-        "date" => json!(format!("20{:02}-0{}-11", rng.below(30), 1 + rng.below(9))),
-        "time" => json!(format!("1{}:05", rng.below(10))),
+        "date" => json!(format!(
+            "20{:02}-0{}-11",
+            rng.draw_below(30),
+            1 + rng.draw_below(9)
+        )),
+        "time" => json!(format!("1{}:05", rng.draw_below(10))),
         "text" | "search" => {
             let mut text = words(rng);
             while text.chars().count() < short {
@@ -277,23 +281,25 @@ fn write(hir: &Hir, rng: &mut Rng, to: &mut Vec<u8>) {
                 }
             };
             let all: Vec<u8> = (b' '..=b'~').filter(is_in).collect();
-            to.extend(all.get(rng.below(all.len())));
+            to.extend(all.get(rng.draw_below(all.len())));
         }
         HirKind::Repetition(of) => {
             let most = of.max.unwrap_or(of.min + 3).min(of.min + 3);
-            for _ in 0..of.min as usize + rng.below((most - of.min) as usize + 1) {
+            for _ in 0..of.min as usize + rng.draw_below((most - of.min) as usize + 1) {
                 write(&of.sub, rng, to);
             }
         }
         HirKind::Capture(of) => write(&of.sub, rng, to),
         HirKind::Concat(all) => all.iter().for_each(|of| write(of, rng, to)),
-        HirKind::Alternation(all) => write(&all[rng.below(all.len())], rng, to),
+        HirKind::Alternation(all) => write(&all[rng.draw_below(all.len())], rng, to),
     }
 }
 
 fn words(rng: &mut Rng) -> String {
-    let count = 1 + rng.below(9);
-    let words: Vec<&str> = (0..count).map(|_| WORDS[rng.below(WORDS.len())]).collect();
+    let count = 1 + rng.draw_below(9);
+    let words: Vec<&str> = (0..count)
+        .map(|_| WORDS[rng.draw_below(WORDS.len())])
+        .collect();
     words.join(" ")
 }
 
@@ -382,10 +388,14 @@ mod tests {
                 .collect();
             let read = Form::read(form).unwrap();
             assert!(
-                read.problems(&values).iter().all(Vec::is_empty),
+                read.list_problems(&values).iter().all(Vec::is_empty),
                 "{values:?}"
             );
-            assert_eq!(read.shown(&values).1, values, "nothing that was not asked");
+            assert_eq!(
+                read.shown_items(&values).1,
+                values,
+                "nothing that was not asked"
+            );
             shown += usize::from(values.contains_key("why"));
         }
         assert!((20..180).contains(&shown), "{shown}");

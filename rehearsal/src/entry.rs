@@ -85,7 +85,7 @@ impl EntryWay {
     }
 
     /// The parameters that the address of the page has for it.
-    pub(super) fn query(&self) -> Vec<(String, String)> {
+    pub(super) fn entry_query(&self) -> Vec<(String, String)> {
         match self {
             Self::Link(token) => vec![("s".to_owned(), token.clone())],
             Self::Sent(parameters) => parameters.clone(),

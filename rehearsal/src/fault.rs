@@ -208,12 +208,12 @@ impl FromIterator<Fault> for Faults {
 
 impl Faults {
     /// Returns true if a script is among them.
-    pub fn has(&self, fault: Fault) -> bool {
+    pub fn includes_fault(&self, fault: Fault) -> bool {
         self.0.contains(&fault)
     }
 
     /// The scripts of sessions that can happen in a study.
-    pub fn possible(&self, study: &Study) -> Vec<Fault> {
+    pub fn list_possible(&self, study: &Study) -> Vec<Fault> {
         let of_sessions = self.0.iter().copied().filter(|fault| *fault != Server);
         of_sessions
             .filter(|fault| fault.happens_in(study))
@@ -222,8 +222,13 @@ impl Faults {
 
     /// The script of each of `sessions` sessions: half of them have none, and each script is given to equally many of
     /// the others, in random order.
-    pub fn scripts(&self, study: &Study, sessions: usize, rng: &mut Rng) -> Vec<Option<Fault>> {
-        let possible = self.possible(study);
+    pub fn draw_scripts(
+        &self,
+        study: &Study,
+        sessions: usize,
+        rng: &mut Rng,
+    ) -> Vec<Option<Fault>> {
+        let possible = self.list_possible(study);
         let mut scripts = vec![None; sessions];
         if possible.is_empty() {
             return scripts;

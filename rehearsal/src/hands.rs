@@ -53,7 +53,7 @@ impl Hands {
         if !runs || !peer.takes_keys() {
             return;
         }
-        self.eyes.look(peer, now);
+        self.eyes.look_at_frame(peer, now);
         if self.sharing.play(&mut self.rng, peer, now) {
             return;
         }
@@ -102,13 +102,13 @@ impl Hands {
         }
         let mut actions = 0;
         peer.view(|world| actions = world.spec().actions.len());
-        Some(self.rng.below(actions.max(1)) as Action)
+        Some(self.rng.draw_below(actions.max(1)) as Action)
     }
 
     /// Makes half of the people skilled.
     fn sit_down(&mut self, peer: &mut Peer<Native>) {
         let (seat, seed) = (peer.plan().seat.index(), peer.plan().seed);
-        let is_skilled = self.rng.below(2) == 1;
+        let is_skilled = self.rng.draw_below(2) == 1;
         if let Some(session) = peer.session_mut().filter(|_| is_skilled) {
             self.policy = policy::by_name(SKILLED, session.world().spec());
             self.policy
@@ -121,7 +121,7 @@ impl Hands {
     fn take_time(&mut self, now: Now) -> bool {
         let is_time = now.page_us >= self.next_us;
         if is_time {
-            self.next_us = now.page_us + 150_000 + self.rng.below(600_000) as u64;
+            self.next_us = now.page_us + 150_000 + self.rng.draw_below(600_000) as u64;
         }
         is_time
     }
@@ -137,7 +137,7 @@ impl Hands {
     fn any(&mut self, world: &mut Native, seat: usize) -> Action {
         let noop = world.spec().noop;
         let wanted = self.wanted(world, seat).filter(|action| *action != noop);
-        wanted.unwrap_or_else(|| self.rng.below(count_own_actions(world.spec())) as Action)
+        wanted.unwrap_or_else(|| self.rng.draw_below(count_own_actions(world.spec())) as Action)
     }
 
     /// Presses the key of an action, after releasing the key of another one, as fingers do.

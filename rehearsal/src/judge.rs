@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use study::design::Unit;
-use study::payment::{units_in_language, written};
+use study::payment::{units_in_language, write_money};
 use study::{Assignment, Outcome, Progress, Study, UnitAssignment, screening};
 
 use super::played::Played;
@@ -25,7 +25,7 @@ type Faulty = BTreeMap<usize, Vec<String>>;
 ///
 /// # Errors
 /// The data folder cannot be read.
-pub(super) async fn judge(
+pub(super) async fn judge_sessions(
     played: Played,
     data: &Path,
     out: &Path,
@@ -35,7 +35,7 @@ pub(super) async fn judge(
         .map(|(key, record)| (key.clone(), record.lock().clone()))
         .collect();
     found.name_withdrawn(&records);
-    found.wrong.extend(found.messages.wrong(&played.study));
+    found.wrong.extend(found.messages.list_wrong(&played.study));
     let gone = records.iter().filter(|(_, record)| record.has_withdrawn);
     found.erased = gone.flat_map(|(_, of)| of.wrote.iter().cloned()).collect();
     let mut faulty = Faulty::new();
@@ -129,7 +129,7 @@ fn held_against(study: &Study, record: &Record, session: &Session, data: &Data) 
     let visits = data.visits.get(&session.participant);
     let kept = visits.map_or(&[][..], Vec::as_slice);
     if record.has_withdrawn && session.outcome.as_deref() == Some(Outcome::Withdrew.name()) {
-        let written: Vec<&str> = data.messages.of(&session.participant).collect();
+        let written: Vec<&str> = data.messages.sent_by(&session.participant).collect();
         wrong.extend(still_there(kept, &written));
     } else {
         wrong.extend(lost_answers(&record.given, kept));
@@ -329,9 +329,9 @@ fn costs(ledger: &pay::Ledger) -> BTreeMap<String, Cost> {
         });
         let median = ledger.median_per_hour.get(currency);
         let cost = Cost {
-            total: written(*total, currency),
+            total: write_money(*total, currency),
             payments: paid.count(),
-            median_per_hour: median.map(|median| written(*median, currency)),
+            median_per_hour: median.map(|median| write_money(*median, currency)),
         };
         (currency.clone(), cost)
     };

@@ -81,7 +81,7 @@ async fn rehearsed(
     let mut unfinished = Unfinished(is_new(&data).then(|| data.clone()));
     let played = play(options, Arc::new(study), facts, &data, scratch.path()).await;
     unfinished.0 = None;
-    judge::judge(played?, &data, &scratch.path().join("tables")).await
+    judge::judge_sessions(played?, &data, &scratch.path().join("tables")).await
 }
 
 /// Returns true if there is nothing in a folder yet, so that a rehearsal may delete it.

@@ -21,7 +21,7 @@ impl Line {
     }
 
     /// Shows a line, if the last one is old enough.
-    pub(super) fn tell(&mut self, line: impl FnOnce() -> String) {
+    pub(super) fn tell_line(&mut self, line: impl FnOnce() -> String) {
         let each = Duration::from_millis(if self.is_terminal { 200 } else { 5_000 });
         if self.told.elapsed() < each {
             return;
@@ -44,7 +44,7 @@ impl Drop for Line {
 }
 
 /// How far the sessions are after a time of the study, microseconds.
-pub(super) fn standing(since_us: u64, phases: &[Phase]) -> String {
+pub(super) fn describe_progress(since_us: u64, phases: &[Phase]) -> String {
     let count = |is: &dyn Fn(&Phase) -> bool| phases.iter().filter(|phase| is(phase)).count();
     let (over, stuck) = (
         count(&|p| p.is_over()),

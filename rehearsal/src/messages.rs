@@ -45,7 +45,7 @@ impl Messages {
     }
 
     /// The messages of a participant.
-    pub(super) fn of<'a>(&'a self, participant: &'a str) -> impl Iterator<Item = &'a str> {
+    pub(super) fn sent_by<'a>(&'a self, participant: &'a str) -> impl Iterator<Item = &'a str> {
         let own = self.0.iter();
         let own = own.filter(move |message| message.participant_id == participant);
         own.map(|message| message.text.as_str())
@@ -53,7 +53,7 @@ impl Messages {
 
     /// Problems of the messages by themselves: each belongs to a stage at which people write, to an episode if the
     /// stage has any, and has a unique number in the order of its group.
-    pub(super) fn wrong(&self, study: &Study) -> Vec<String> {
+    pub(super) fn list_wrong(&self, study: &Study) -> Vec<String> {
         let mut wrong = Vec::new();
         let mut last: BTreeMap<&str, (u32, u64)> = BTreeMap::new();
         for message in &self.0 {
@@ -102,7 +102,7 @@ impl Messages {
         let unshown = record.wrote.difference(&record.heard);
         let twice = unshown.filter(|text| count(text) > 1);
         let twice = twice.map(|text| format!("the data have a message more than once: {text:?}"));
-        let extra = self.of(participant);
+        let extra = self.sent_by(participant);
         let extra = extra.filter(|text| !record.wrote.contains(*text));
         let extra =
             extra.map(|text| format!("the data have a message that was not written: {text:?}"));
@@ -175,15 +175,15 @@ mod tests {
             message("P-2", 1, "b"),
             beside.clone(),
         ]);
-        assert_eq!(fine.wrong(&study), Vec::<String>::new());
+        assert_eq!(fine.list_wrong(&study), Vec::<String>::new());
         let at = |stage_id: &str| Message {
             stage_id: stage_id.to_owned(),
             ..beside.clone()
         };
         for wrong in [at("plan"), at("alone"), at("nowhere")] {
-            assert_eq!(Messages(vec![wrong]).wrong(&study).len(), 1);
+            assert_eq!(Messages(vec![wrong]).list_wrong(&study).len(), 1);
         }
         let again = [message("P-1", 1, "a"), message("P-2", 1, "b")];
-        assert!(Messages(again.to_vec()).wrong(&study)[0].contains("order"));
+        assert!(Messages(again.to_vec()).list_wrong(&study)[0].contains("order"));
     }
 }

@@ -15,7 +15,7 @@ const WRONG_AT_FIRST: usize = 15;
 ///
 /// # Errors
 /// A sentence, if the study has no such quiz.
-pub(super) fn solve(
+pub(super) fn solve_quiz(
     study: &Study,
     id: &str,
     (fails, (attempt, attempts)): (bool, (u8, u8)),
@@ -27,8 +27,8 @@ pub(super) fn solve(
         _ => None,
     });
     let quiz = quiz.ok_or_else(|| format!("the study has no quiz `{id}`"))?;
-    let errs = attempt == 1 && attempts > 1 && rng.below(100) < WRONG_AT_FIRST;
-    let wrong = (fails || errs).then(|| rng.below(quiz.items.len()));
+    let errs = attempt == 1 && attempts > 1 && rng.draw_below(100) < WRONG_AT_FIRST;
+    let wrong = (fails || errs).then(|| rng.draw_below(quiz.items.len()));
     let answers = quiz.items.iter().enumerate().map(|(at, item)| {
         let mut choices = item.choices.iter().map(|choice| &choice.value);
         let other = choices.find(|value| **value != item.answer);

@@ -123,7 +123,7 @@ impl Record {
 
 /// Returns true if a view ended the session without the participant's doing: a message of the same moment may have
 /// arrived too late.
-pub(super) fn cuts(view: &StageView) -> bool {
+pub(super) fn is_cut_short(view: &StageView) -> bool {
     let ends = [
         Outcome::TimedOut,
         Outcome::LeftEarly,

@@ -11,7 +11,7 @@ use super::link_counts::LinkCounts;
 use super::options::RehearsalMode;
 use super::played::Played;
 use super::record::{Phase, Record, Waited};
-use super::spread::{Spread, spread};
+use super::spread::{Spread, measure_spread};
 
 /// The findings of a rehearsal.
 #[derive(Clone, Debug, Serialize)]
@@ -210,7 +210,11 @@ impl RehearsalReport {
                 happened.happened += usize::from(record.happened);
             }
         }
-        let possible = played.options.faults.possible(&played.study).into_iter();
+        let possible = played
+            .options
+            .faults
+            .list_possible(&played.study)
+            .into_iter();
         let untried = possible.map(Fault::name);
         let untried = untried.filter(|name| !faults.contains_key(name)).collect();
         let is_fine = figures.stuck.is_empty() && figures.wrong.is_empty();
@@ -253,7 +257,7 @@ impl RehearsalReport {
                     mode: played.options.mode,
                 },
                 server_cpu_s: played.cpu_s,
-                round_trip_ms: spread(played.round_trips.iter().map(|us| *us as f64 / 1e3)),
+                round_trip_ms: measure_spread(played.round_trips.iter().map(|us| *us as f64 / 1e3)),
             },
             log: if is_fine {
                 String::new()
@@ -276,7 +280,7 @@ fn minutes(sessions: &[(&Record, Option<String>)]) -> Option<Spread> {
         .iter()
         // Nobody in front of a real page reads it.
         .filter(|(record, outcome)| outcome.as_deref() == Some("completed") && !record.is_real);
-    spread(completed.filter_map(|(record, _)| {
+    measure_spread(completed.filter_map(|(record, _)| {
         let us = record.ended_us?.saturating_sub(record.began_us?);
         Some(us as f64 / 60e6)
     }))
@@ -288,7 +292,7 @@ impl LobbyWaits {
         let count = |how| waits.iter().filter(|(_, of)| *of == how).count();
         Self {
             arrivals_per_min,
-            wait_s: spread(waits.iter().map(|(us, _)| *us as f64 / 1e6)),
+            wait_s: measure_spread(waits.iter().map(|(us, _)| *us as f64 / 1e6)),
             matched: count(Waited::Matched),
             bots: count(Waited::Bot),
             left: count(Waited::Left),

@@ -47,9 +47,12 @@ impl Schedule {
         let tickets = tickets(options, study, links, began_us, &mut rng);
         let last_us = tickets.last().map_or(began_us, |ticket| ticket.arrives_us);
         let span_s = (last_us - began_us) / S + KILLS_AFTER_S;
-        let kills = options.faults.has(Fault::Server).then_some(options.kills);
+        let kills = options
+            .faults
+            .includes_fault(Fault::Server)
+            .then_some(options.kills);
         let mut kills_us: Vec<u64> = (0..kills.unwrap_or(0))
-            .map(|_| began_us + rng.below((span_s * S) as usize) as u64)
+            .map(|_| began_us + rng.draw_below((span_s * S) as usize) as u64)
             .collect();
         kills_us.sort_unstable_by(|one, other| other.cmp(one));
         Self { tickets, kills_us }
@@ -79,12 +82,12 @@ fn tickets(
     began_us: u64,
     rng: &mut Rng,
 ) -> Vec<Ticket> {
-    let scripts = options.faults.scripts(study, options.sessions, rng);
+    let scripts = options.faults.draw_scripts(study, options.sessions, rng);
     let mean_us = 60e6 / options.arrivals_per_min;
     let mut at_us = began_us;
     let ticket = |(number, fault): (usize, Option<Fault>)| {
         // Source: arrivals of a Poisson process have exponential gaps.
-        let even = (rng.bits() >> 11) as f64 / (1_u64 << 53) as f64;
+        let even = (rng.draw_bits() >> 11) as f64 / (1_u64 << 53) as f64;
         at_us += (-(1.0 - even).ln() * mean_us) as u64;
         let is_real = number < options.browsers;
         let fault = fault.filter(|fault| !is_real || browser::can_have(*fault));

@@ -16,7 +16,7 @@ pub struct Spread {
 }
 
 /// The distribution of numbers; `None` without any.
-pub(super) fn spread(numbers: impl Iterator<Item = f64>) -> Option<Spread> {
+pub(super) fn measure_spread(numbers: impl Iterator<Item = f64>) -> Option<Spread> {
     let mut all: Vec<f64> = numbers.collect();
     all.sort_by(f64::total_cmp);
     let at = |share: f64| all.get(((all.len() as f64 - 1.0) * share).round() as usize);

@@ -21,7 +21,7 @@ pub(super) struct Trace {
 
 impl Trace {
     /// Records an event.
-    pub(super) fn note(&mut self, now_us: u64, what: impl Into<String>) {
+    pub(super) fn add_note(&mut self, now_us: u64, what: impl Into<String>) {
         let began_us = *self.began_us.get_or_insert(now_us);
         if self.lines.len() == KEPT {
             self.lines.pop_front();
@@ -52,9 +52,9 @@ impl Trace {
                 let (life, ended) = (upload.life.0, upload.ended);
                 let what =
                     format!("> Upload of {inputs} inputs from {first:?}, life {life}, {ended:?}");
-                self.note(now_us, what);
+                self.add_note(now_us, what);
             }
-            message => self.note(now_us, format!("> {message:?}")),
+            message => self.add_note(now_us, format!("> {message:?}")),
         }
     }
 
@@ -76,7 +76,7 @@ impl Trace {
             ServerMessage::Part { bytes, .. } => format!("< Part of {} bytes", bytes.len()),
             message => format!("< {message:?}"),
         };
-        self.note(now_us, what);
+        self.add_note(now_us, what);
     }
 }
 
@@ -101,7 +101,7 @@ mod tests {
     fn a_trace_has_what_came_last_and_neither_secrets_nor_what_there_is_much_of() {
         let mut trace = Trace::default();
         for k in 0..KEPT as u64 + 5 {
-            trace.note(1_000_000 + k, "again");
+            trace.add_note(1_000_000 + k, "again");
         }
         let welcome = ServerMessage::Welcome {
             session: "secret".to_owned(),

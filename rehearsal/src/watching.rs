@@ -19,7 +19,7 @@ pub(super) fn answer_watch(task: &str, rng: &mut Rng) -> Vec<Answer> {
     };
     if task["rate"].is_object() {
         let mut values = vec![Value::Null; 2];
-        values.extend((0..TICKS / 5).map(|_| json!(rng.below(101))));
+        values.extend((0..TICKS / 5).map(|_| json!(rng.draw_below(101))));
         add(
             "rating",
             &json!({ "first": 0, "every_ticks": 5, "values": values }),
@@ -31,10 +31,10 @@ pub(super) fn answer_watch(task: &str, rng: &mut Rng) -> Vec<Answer> {
         let labels = mark["labels"].as_array();
         let labels = labels.filter(|labels| !labels.is_empty());
         let spans = (0..least).map(|number| {
-            let first = rng.below(TICKS);
-            let end = first + rng.below(TICKS - first);
+            let first = rng.draw_below(TICKS);
+            let end = first + rng.draw_below(TICKS - first);
             let label = labels.map_or(json!(""), |labels| {
-                labels[rng.below(labels.len())]["value"].clone()
+                labels[rng.draw_below(labels.len())]["value"].clone()
             });
             let text = format!("“We” waited for each other, {number}");
             json!({ "first": first, "end": end, "label": label, "text": text })
@@ -46,7 +46,7 @@ pub(super) fn answer_watch(task: &str, rng: &mut Rng) -> Vec<Answer> {
         let order = task["order"].as_array();
         let order = order.filter(|order| !order.is_empty());
         if let Some(order) = order {
-            add("choice", &order[rng.below(order.len())]);
+            add("choice", &order[rng.draw_below(order.len())]);
             add("left", &order[0]);
         }
     }

@@ -125,7 +125,7 @@ async fn play_lines(dir: &Path, lines: &str, policies: &[&str], sessions: usize)
     };
     let data = dir.join("agents");
     export(&data, &dir.join("tables"), &options).await.unwrap();
-    let verified = dataset::verify::verify(&data).await.unwrap();
+    let verified = dataset::verify::verify_data(&data).await.unwrap();
     assert!(verified.is_fine(), "{verified}");
     report
 }
@@ -170,8 +170,8 @@ fn read_models(data: &Path) -> (Partners, String) {
     for entry in fs::read_dir(data.join("networks")).unwrap() {
         let bytes = fs::read(entry.unwrap().path()).unwrap();
         let sha256 = sha256_hex(&bytes);
-        if partners.add(&sha256, &bytes).is_ok() {
-            names.push(policy::named("clone", &sha256));
+        if partners.add_model(&sha256, &bytes).is_ok() {
+            names.push(policy::policy_name("clone", &sha256));
         }
     }
     assert_eq!(names.len(), 1, "one model for one kitchen");

@@ -59,7 +59,7 @@ impl Adviser {
     ///
     /// # Errors
     /// [`UnknownPolicy`] if no policy of this name plays the environment.
-    pub fn known(name: &str, spec: &Spec) -> Result<Self, UnknownPolicy> {
+    pub fn find_policy(name: &str, spec: &Spec) -> Result<Self, UnknownPolicy> {
         let is_stored = policy::sha256_of(name).is_some();
         if !is_stored && Partners::default().open(name, spec).is_none() {
             return Err(UnknownPolicy::new(name, spec));
@@ -113,14 +113,14 @@ impl Advice {
         };
         let minds = archive::open_advisers(&name, seed, spec, &given)?;
         Ok(Self {
-            name: shorten(&name),
+            name: shorten_name(&name),
             seats: vec![Vec::new(); minds.len()],
             minds,
         })
     }
 
     /// Asks for the next step of every seat.
-    pub(crate) fn ask(&mut self, world: &mut dyn World, observation: &mut Vec<f32>) {
+    pub(crate) fn ask_policy(&mut self, world: &mut dyn World, observation: &mut Vec<f32>) {
         let spec = world.spec().clone();
         let minds = self.minds.iter_mut().zip(&mut self.seats).enumerate();
         for (seat, (mind, answers)) in minds {
@@ -144,7 +144,7 @@ pub fn read_spec(log: &Log, stored: &Stored) -> Result<Spec, ReplicaError> {
 }
 
 /// A name with only the start of its hash.
-pub(crate) fn shorten(policy: &str) -> String {
+pub(crate) fn shorten_name(policy: &str) -> String {
     match policy::sha256_of(policy) {
         Some(sha256) => policy.replace(sha256, &sha256[..8]),
         None => policy.to_owned(),

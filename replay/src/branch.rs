@@ -133,7 +133,7 @@ impl Branch {
         let spec = replica.spec();
         let unknown = || UnknownPolicy::new(policy, spec);
         if let Some((sha256, bytes)) = policy::sha256_of(policy).zip(model) {
-            partners.add(sha256, bytes).map_err(|_| unknown())?;
+            partners.add_model(sha256, bytes).map_err(|_| unknown())?;
         }
         partners.open(policy, spec).ok_or_else(unknown)?;
         Ok(Self {
@@ -159,7 +159,11 @@ impl Branch {
     ///
     /// # Errors
     /// [`BranchError::State`], or the error of opening a world.
-    pub fn lane<'a>(&'a self, log: &Log, stored: &Stored) -> Result<BranchLane<'a>, BranchError> {
+    pub fn make_lane<'a>(
+        &'a self,
+        log: &Log,
+        stored: &Stored,
+    ) -> Result<BranchLane<'a>, BranchError> {
         let (mut world, _) = open_past_world(&log.header, stored)?;
         world.reset(self.seed);
         let env = log.header.env.clone();
@@ -229,7 +233,7 @@ impl BranchLane<'_> {
                     "truncated"
                 };
             }
-            if until.is_some_and(|until| live(&mut self.world).ends(until)) {
+            if until.is_some_and(|until| live(&mut self.world).has_ended(until)) {
                 break "truncated";
             }
             if ticks >= branch.limit {
@@ -248,7 +252,7 @@ impl BranchLane<'_> {
 
 #[cfg(test)]
 mod tests {
-    use archive::fixtures::{ai, header, no_modules, played};
+    use archive::fixtures::{ai_controller, header, no_modules, play_episode};
     use protocol::log::{LogWriter, Record, read_log};
 
     use super::*;
@@ -256,7 +260,7 @@ mod tests {
     fn log(controllers: [Controller; 2]) -> Log {
         let header = header(controllers, 300);
         let (mut writer, mut bytes) = LogWriter::begin(&header).unwrap();
-        let rows = played(&header).rows;
+        let rows = play_episode(&header).rows;
         let first = Tick(0);
         writer
             .append(&Record::Actions { first, rows }, &mut bytes)
@@ -266,12 +270,12 @@ mod tests {
 
     fn run(log: &Log, tick: u32, policy: &str, run: u32) -> BranchRun {
         let branch = Branch::open(log, no_modules, [tick, 0], policy, None).unwrap();
-        branch.lane(log, &no_modules).unwrap().play(run)
+        branch.make_lane(log, &no_modules).unwrap().play(run)
     }
 
     #[test]
     fn the_same_partner_from_the_start_ends_as_the_record_does() {
-        let log = log([ai("random"), ai("cook")]);
+        let log = log([ai_controller("random"), ai_controller("cook")]);
         let replica = replay(&log, no_modules, |_, _| {}).unwrap();
         let found = run(&log, 0, "random", 0);
         let ticks = log.through.0;
@@ -281,9 +285,9 @@ mod tests {
 
     #[test]
     fn runs_differ_by_their_seed_and_repeat_by_it() {
-        let log = log([ai("idle"), ai("cook")]);
+        let log = log([ai_controller("idle"), ai_controller("cook")]);
         let branch = Branch::open(&log, no_modules, [40, 0], "random", None).unwrap();
-        let mut lane = branch.lane(&log, &no_modules).unwrap();
+        let mut lane = branch.make_lane(&log, &no_modules).unwrap();
         let runs: Vec<BranchRun> = (0..12).map(|run| lane.play(run)).collect();
         assert_eq!(lane.play(5), runs[5]);
         assert!(
@@ -300,7 +304,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_refused_with_what_is() {
-        let log = log([ai("idle"), ai("idle")]);
+        let log = log([ai_controller("idle"), ai_controller("idle")]);
         let refused = |place, policy| {
             let opened = Branch::open(&log, no_modules, place, policy, None);
             opened.err().unwrap().to_string()

@@ -11,9 +11,9 @@ use protocol::log::{Header, Log};
 use protocol::{Controller, EnvWay, Seat};
 use serde::Serialize;
 
-use crate::advice::{Advice, Adviser, open_advisers, shorten};
+use crate::advice::{Advice, Adviser, open_advisers, shorten_name};
 use crate::notes::{SeatNotes, list_notes};
-use crate::pictures::{PictureStream, PictureTable, differences};
+use crate::pictures::{PictureStream, PictureTable, encode_differences};
 use crate::screens::{Confirmed, SeatFrames, rebuild_screens};
 
 /// The choices of a request for a replay.
@@ -112,7 +112,7 @@ impl Replay {
     ///
     /// # Errors
     /// [`ReplayError`] if the log cannot be simulated here, or comes out differently.
-    pub fn compute(
+    pub fn compute_replay(
         log: &Log,
         stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + Clone + 'static,
         options: ReplayOptions,
@@ -166,7 +166,7 @@ impl Replay {
             noop: spec.noop,
             event_kinds: spec.events.clone(),
             sprites: sprites.collect(),
-            whole: differences(&course.whole),
+            whole: encode_differences(&course.whole),
             table: course.table,
             rows: course.rows,
             scores: course.scores,
@@ -237,16 +237,16 @@ impl Course {
     /// Draws the state as a whole and for each seat, and asks for advice.
     fn draw(&mut self, world: &mut dyn World) {
         for advice in &mut self.advice {
-            advice.ask(world, &mut self.observation);
+            advice.ask_policy(world, &mut self.observation);
         }
         world.draw(None, &mut self.list);
-        let whole = self.table.add(&mut self.whole_stream, &self.list);
+        let whole = self.table.add_picture(&mut self.whole_stream, &self.list);
         self.whole.push(whole);
         for (seat, stream) in self.streams.iter_mut().enumerate() {
             world.draw(Some(seat), &mut self.list);
-            let picture = match self.whole_stream.shows(&self.list) {
+            let picture = match self.whole_stream.is_shown(&self.list) {
                 true => whole,
-                false => self.table.add(stream, &self.list),
+                false => self.table.add_picture(stream, &self.list),
             };
             self.confirmed[seat].push(picture);
         }
@@ -344,7 +344,7 @@ fn list_seats(
             SeatReplay {
                 controllers: controllers(log, seat, own),
                 is_withdrawn: options.left_out.contains(&seat),
-                pictures: (*confirmed != course.whole).then(|| differences(confirmed)),
+                pictures: (*confirmed != course.whole).then(|| encode_differences(confirmed)),
                 frames,
                 notes,
             }
@@ -358,7 +358,7 @@ fn controllers(log: &Log, seat: Seat, own: usize) -> Vec<(u32, String)> {
     let name = |controller: &Controller| match controller {
         Controller::Human => PERSON.to_owned(),
         Controller::Vacant => "nobody".to_owned(),
-        Controller::Ai { policy } => shorten(policy),
+        Controller::Ai { policy } => shorten_name(policy),
     };
     // If there are several changes at one tick, the last one counts.
     let mut known = BTreeMap::new();
@@ -377,7 +377,7 @@ fn controllers(log: &Log, seat: Seat, own: usize) -> Vec<(u32, String)> {
         let mark = usize::from(*input).checked_sub(own);
         let partner = mark.and_then(|mark| shared.policies.get(mark));
         let who = match partner.filter(|_| controller == PERSON) {
-            Some(policy) => format!("{} for the person", shorten(policy)),
+            Some(policy) => format!("{} for the person", shorten_name(policy)),
             None => controller.to_owned(),
         };
         if found.last().is_none_or(|(_, last)| *last != who) {
@@ -389,7 +389,7 @@ fn controllers(log: &Log, seat: Seat, own: usize) -> Vec<(u32, String)> {
 
 #[cfg(test)]
 mod tests {
-    use archive::fixtures::{PERSON, header, no_modules, played, two_pages};
+    use archive::fixtures::{PERSON, header, no_modules, play_episode, two_pages};
     use protocol::Tick;
     use protocol::control::Upload;
     use protocol::log::{LogWriter, Record, read_log};
@@ -423,7 +423,7 @@ mod tests {
     }
 
     fn compute(options: ReplayOptions) -> (Replay, Value) {
-        let replay = Replay::compute(&log(), no_modules, options).unwrap();
+        let replay = Replay::compute_replay(&log(), no_modules, options).unwrap();
         let json = serde_json::to_value(&replay).unwrap();
         (replay, json)
     }
@@ -494,7 +494,7 @@ mod tests {
             let sure = shares.iter().filter(|share| **share == 100).count();
             assert_eq!(sure, 1, "{shares:?}");
         }
-        let refused = Replay::compute(&log(), no_modules, ask("chef")).unwrap_err();
+        let refused = Replay::compute_replay(&log(), no_modules, ask("chef")).unwrap_err();
         assert!(refused.to_string().contains("no policy `chef`"));
     }
 
@@ -506,8 +506,8 @@ mod tests {
             seat: None,
             digest: 1,
         });
-        let found = Replay::compute(&log, no_modules, ReplayOptions::default());
+        let found = Replay::compute_replay(&log, no_modules, ReplayOptions::default());
         assert!(found.unwrap_err().to_string().starts_with("tick 3: digest"));
-        assert_ne!(played(&log.header).rows, log.rows());
+        assert_ne!(play_episode(&log.header).rows, log.rows());
     }
 }

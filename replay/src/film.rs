@@ -12,7 +12,7 @@ use protocol::log::Log;
 use serde::Serialize;
 
 use crate::page::pack;
-use crate::pictures::{PictureStream, PictureTable, differences};
+use crate::pictures::{PictureStream, PictureTable, encode_differences};
 
 /// The part of an episode, and the view, that a film shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Film {
     ///
     /// # Errors
     /// [`ReplayError`] if the log cannot be simulated here, or comes out differently.
-    pub fn compute(
+    pub fn compute_film(
         log: &Log,
         stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + Clone + 'static,
         order: FilmOrder,
@@ -88,7 +88,7 @@ impl Film {
             own: order.own.map(|seat| seat.0),
             sprites: sprites.collect(),
             table,
-            pictures: differences(&pictures),
+            pictures: encode_differences(&pictures),
         })
     }
 
@@ -126,13 +126,13 @@ impl Reel {
     fn draw(&mut self, world: &mut dyn World) {
         world.draw(self.view, &mut self.list);
         self.pictures
-            .push(self.table.add(&mut self.stream, &self.list));
+            .push(self.table.add_picture(&mut self.stream, &self.list));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use archive::fixtures::{PERSON, ai, header, no_modules, played};
+    use archive::fixtures::{PERSON, ai_controller, header, no_modules, play_episode};
     use protocol::Tick;
     use protocol::log::{LogWriter, Record, read_log};
     use serde_json::Value;
@@ -140,9 +140,9 @@ mod tests {
     use super::*;
 
     fn log() -> Log {
-        let header = header([PERSON, ai("cook")], 120);
+        let header = header([PERSON, ai_controller("cook")], 120);
         let (mut writer, mut bytes) = LogWriter::begin(&header).unwrap();
-        let (first, rows) = (Tick(0), played(&header).rows);
+        let (first, rows) = (Tick(0), play_episode(&header).rows);
         writer
             .append(&Record::Actions { first, rows }, &mut bytes)
             .unwrap();
@@ -156,7 +156,7 @@ mod tests {
             from_s,
             to_s,
         };
-        let film = Film::compute(&log(), no_modules, order).unwrap();
+        let film = Film::compute_film(&log(), no_modules, order).unwrap();
         let packed = miniz_oxide::inflate::decompress_to_vec_zlib(&film.pack()).unwrap();
         let json = serde_json::from_slice(&packed).unwrap();
         (film, json)

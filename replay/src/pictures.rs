@@ -37,14 +37,14 @@ pub(crate) struct PictureStream {
 
 impl PictureStream {
     /// True if this is the last picture again.
-    pub(crate) fn shows(&self, list: &DrawList) -> bool {
+    pub(crate) fn is_shown(&self, list: &DrawList) -> bool {
         self.last.is_some() && self.list == *list
     }
 }
 
 impl PictureTable {
     /// Adds the next picture of a stream, and returns its number.
-    pub(crate) fn add(&mut self, stream: &mut PictureStream, list: &DrawList) -> u32 {
+    pub(crate) fn add_picture(&mut self, stream: &mut PictureStream, list: &DrawList) -> u32 {
         if let Some(last) = stream.last.filter(|_| stream.list == *list) {
             return last;
         }
@@ -118,7 +118,7 @@ impl PictureTable {
 }
 
 /// Each number less the one before.
-pub(crate) fn differences(numbers: &[u32]) -> Vec<i64> {
+pub(crate) fn encode_differences(numbers: &[u32]) -> Vec<i64> {
     let before = std::iter::once(0).chain(numbers.iter().copied());
     let pairs = numbers.iter().zip(before);
     pairs
@@ -182,12 +182,12 @@ mod tests {
             .collect();
         let numbers: Vec<u32> = lists
             .iter()
-            .map(|list| table.add(&mut stream, list))
+            .map(|list| table.add_picture(&mut stream, list))
             .collect();
         for (list, number) in lists.iter().zip(&numbers) {
             assert_eq!(table.read(*number), list.items);
         }
-        assert_eq!(table.add(&mut stream, &lists[199]), numbers[199]);
+        assert_eq!(table.add_picture(&mut stream, &lists[199]), numbers[199]);
         assert!(table.items.len() < 40, "items are there once");
     }
 
@@ -195,7 +195,7 @@ mod tests {
     fn a_picture_is_few_steps_from_a_whole_one() {
         let (mut table, mut stream) = (PictureTable::default(), PictureStream::default());
         for tick in 0..500_u16 {
-            table.add(&mut stream, &list(&[f32::from(tick)]));
+            table.add_picture(&mut stream, &list(&[f32::from(tick)]));
         }
         let mut depth = vec![0_u32];
         for picture in &table.pictures[1..] {

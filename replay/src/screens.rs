@@ -55,12 +55,12 @@ pub(crate) fn rebuild_screens(
         let mut stream = PictureStream::default();
         loop {
             let next = page.frames.next_with(|frame, world| {
-                let tick = protocol::Tick(frame.shows());
+                let tick = protocol::Tick(frame.shown_tick());
                 let same = replica.digest(tick) == Some(world.digest());
                 let known = truth.get(tick.0 as usize).filter(|_| same).copied();
                 let picture = known.unwrap_or_else(|| {
                     world.draw(Some(seat), &mut list);
-                    table.add(&mut stream, &list)
+                    table.add_picture(&mut stream, &list)
                 });
                 (tick.0, frame.at_ms, frame.hidden, picture)
             });

@@ -26,7 +26,7 @@ impl Timeline {
     /// # Errors
     /// [`ReplayError`]
     pub fn open(log: &Log, stored: &Stored) -> Result<Self, ReplayError> {
-        let is_recorded = matches!(log.repetition(), Some(Some(_)));
+        let is_recorded = matches!(log.end_repetition(), Some(Some(_)));
         if log.header.way == EnvWay::Host && is_recorded {
             let reason = "it does not repeat itself, so there is no state to continue from";
             return Err(not_repeatable(&log.header, reason).into());
@@ -65,7 +65,7 @@ impl Timeline {
     }
 
     /// The world after this many ticks, or after the last one.
-    pub fn seek(&mut self, tick: Tick) -> &mut (dyn World + Send) {
+    pub fn seek_tick(&mut self, tick: Tick) -> &mut (dyn World + Send) {
         let tick = tick.0.min(self.ticks());
         if tick < self.tick || tick - self.tick > EACH {
             self.restore(tick / EACH);
@@ -96,16 +96,16 @@ impl Timeline {
 
 #[cfg(test)]
 mod tests {
-    use archive::fixtures::{ai, header, no_modules, played};
+    use archive::fixtures::{ai_controller, header, no_modules, play_episode};
     use protocol::log::{LogWriter, Record, read_log};
 
     use super::*;
 
     #[test]
     fn every_tick_has_the_state_of_the_replay_from_any_other() {
-        let header = header([ai("random"), ai("cook")], 1_000);
+        let header = header([ai_controller("random"), ai_controller("cook")], 1_000);
         let (mut writer, mut bytes) = LogWriter::begin(&header).unwrap();
-        let rows = played(&header).rows;
+        let rows = play_episode(&header).rows;
         let first = Tick(0);
         writer
             .append(&Record::Actions { first, rows }, &mut bytes)
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(timeline.ticks(), 1_000);
         for step in 0..200_u32 {
             let tick = 1 + step * 337 % 1_000;
-            let digest = timeline.seek(Tick(tick)).digest();
+            let digest = timeline.seek_tick(Tick(tick)).digest();
             assert_eq!(digest, digests[tick as usize], "tick {tick}");
         }
     }

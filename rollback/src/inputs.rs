@@ -61,12 +61,12 @@ impl Inputs {
     }
 
     /// The first tick of a person's seat whose input is not here.
-    pub(crate) fn have(&self, seat: usize) -> u32 {
+    pub(crate) fn known_through(&self, seat: usize) -> u32 {
         self.have[seat]
     }
 
     /// The first input of `seat` that `peer` lacks, as far as known.
-    pub(crate) fn acknowledged(&self, peer: usize, seat: usize) -> u32 {
+    pub(crate) fn acknowledged_tick(&self, peer: usize, seat: usize) -> u32 {
         self.theirs[peer][seat]
     }
 
@@ -151,13 +151,13 @@ impl Inputs {
     }
 
     /// Takes in a receipt of a peer: it has the inputs of a seat before this tick.
-    pub(crate) fn acknowledge(&mut self, from: usize, seat: usize, have: u32) {
+    pub(crate) fn acknowledge_inputs(&mut self, from: usize, seat: usize, have: u32) {
         let known = &mut self.theirs[from][seat];
         *known = have.max(*known);
     }
 
     /// Gives a seat another controller from `tick` on: known inputs beyond are void.
-    pub(crate) fn cut(&mut self, seat: usize, tick: u32) {
+    pub(crate) fn cut_inputs(&mut self, seat: usize, tick: u32) {
         let tick = tick.max(self.first);
         self.have[seat] = tick;
         for theirs in &mut self.theirs {
@@ -166,7 +166,7 @@ impl Inputs {
     }
 
     /// Another page plays a seat, and has everything before this tick. The receipts of the one before are void.
-    pub(crate) fn meet(&mut self, peer: usize, from: u32) {
+    pub(crate) fn add_peer(&mut self, peer: usize, from: u32) {
         self.theirs[peer] = [from; MAX_SEATS];
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// A packet came.
-    pub(crate) fn hear(&mut self, now_us: u64, datagram: &Datagram) {
+    pub(crate) fn handle_echo(&mut self, now_us: u64, datagram: &Datagram) {
         self.heard = Some((datagram.sent_ms, now_us));
         self.done |= datagram.done;
         if let Some(echo) = datagram.echo {
@@ -31,7 +31,7 @@ impl Link {
     }
 
     /// Returns the echo for the next packet, once for each packet that came; `None` if that was too long ago to say.
-    pub(crate) fn echo(&mut self, now_us: u64) -> Option<Echo> {
+    pub(crate) fn poll_echo(&mut self, now_us: u64) -> Option<Echo> {
         let (sent_ms, heard_us) = self.heard.take()?;
         let held_ms = u8::try_from(now_us.saturating_sub(heard_us) / 1_000).ok()?;
         Some(Echo { sent_ms, held_ms })

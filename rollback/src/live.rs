@@ -58,7 +58,7 @@ impl Live {
     }
 
     /// True if the study ends the episode here. A formula that has no value, such as a division by zero, ends nothing.
-    pub fn ends(&self, until: &Expr) -> bool {
+    pub fn has_ended(&self, until: &Expr) -> bool {
         formula::eval(until, self) == Ok(Value::Bool(true))
     }
 }

@@ -28,7 +28,7 @@ impl Presses {
 
     /// The person now wants this. An action that the environment does not have is the no-op. Gives how many ticks
     /// are given something else before it, unless it changes nothing.
-    pub fn want(&mut self, action: Action, spec: &Spec) -> Option<usize> {
+    pub fn add_press(&mut self, action: Action, spec: &Spec) -> Option<usize> {
         let known = spec.actions.get(usize::from(action));
         let action = if known.is_some() { action } else { spec.noop };
         let momentary = known.is_some_and(|known| known.momentary);
@@ -56,12 +56,12 @@ impl Presses {
     }
 
     /// The held action.
-    pub(crate) fn held(&self) -> Action {
+    pub(crate) fn held_action(&self) -> Action {
         self.held
     }
 
     /// The action that the next tick would be given.
-    pub(crate) fn peek(&self) -> Action {
+    pub(crate) fn peek_action(&self) -> Action {
         if self.count > 0 {
             self.waiting[0]
         } else {
@@ -75,7 +75,7 @@ impl Presses {
         reason = "there is always a next action"
     )]
     pub fn next(&mut self) -> Action {
-        let action = self.peek();
+        let action = self.peek_action();
         if self.count > 0 {
             self.waiting.copy_within(1.., 0);
             self.count -= 1;

@@ -224,12 +224,12 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
         if !self.session.is_persons(Seat(seat as u8)) {
             return Ok(());
         }
-        let before = self.session.have(seat);
+        let before = self.session.known_through(seat);
         self.recall(seat, first)?;
         self.session.learn_inputs(seat, first, fresh);
-        let more = self.session.have(seat).saturating_sub(before);
+        let more = self.session.known_through(seat).saturating_sub(before);
         self.left += EACH_INPUT * u64::from(more);
-        if self.session.have(seat) != frame.have[seat].0 {
+        if self.session.known_through(seat) != frame.have[seat].0 {
             return Err(RebuildError::Frame(number));
         }
         Ok(())
@@ -237,7 +237,7 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
 
     /// Learns from the record the inputs of a seat before `end` that are in no frame.
     fn recall(&mut self, seat: usize, end: u32) -> Result<(), RebuildError> {
-        for tick in self.session.have(seat)..end {
+        for tick in self.session.known_through(seat)..end {
             let input = self.record.rows.get(tick as usize * self.seats + seat);
             let missing = RebuildError::Input {
                 seat: Seat(seat as u8),

@@ -16,11 +16,11 @@ impl Seats {
         seat < MAX_SEATS && self.0 >> seat & 1 == 1
     }
 
-    pub(crate) fn with(self, seat: usize) -> Self {
+    pub(crate) fn with_seat(self, seat: usize) -> Self {
         Self(self.0 | 1 << seat)
     }
 
-    pub(crate) fn without(self, seat: Option<Seat>) -> Self {
+    pub(crate) fn without_seat(self, seat: Option<Seat>) -> Self {
         Self(self.0 & !seat.map_or(0, |seat| 1 << seat.0))
     }
 
@@ -98,7 +98,7 @@ impl Roster {
     }
 
     /// Writes down a change, which is the next in order.
-    pub(crate) fn change(&mut self, change: &Change, partner: Option<Box<dyn Policy>>) {
+    pub(crate) fn apply_change(&mut self, change: &Change, partner: Option<Box<dyn Policy>>) {
         self.changes += 1;
         self.seats[change.seat.index()].push(Stint {
             from: change.tick.0,
@@ -112,7 +112,7 @@ impl Roster {
     fn count_people(&mut self) {
         let people = self.seats.iter().enumerate();
         let people = people.filter(|(_, stints)| stints.last().is_some_and(|s| s.hand.is_person()));
-        self.people = people.fold(Seats(0), |people, (seat, _)| people.with(seat));
+        self.people = people.fold(Seats(0), |people, (seat, _)| people.with_seat(seat));
     }
 
     /// How many changes are known.
@@ -141,7 +141,7 @@ impl Roster {
 
     /// Returns the first tick of a seat, not before this one, for which a person gives the input; `u32::MAX` if there
     /// is none.
-    pub(crate) fn awaited(&self, seat: usize, tick: u32) -> u32 {
+    pub(crate) fn awaited_tick(&self, seat: usize, tick: u32) -> u32 {
         let stints = &self.seats[seat];
         if let [only] = stints.as_slice() {
             return if only.hand.is_person() {
@@ -158,7 +158,7 @@ impl Roster {
     }
 
     /// Returns the tick up to which a peer that knows this many changes means the same stints of a seat.
-    pub(crate) fn common(&self, seat: usize, changes: u16) -> u32 {
+    pub(crate) fn common_tick(&self, seat: usize, changes: u16) -> u32 {
         let mut stints = self.seats[seat].iter();
         stints
             .find(|stint| stint.changes > changes)
@@ -166,7 +166,7 @@ impl Roster {
     }
 
     /// The player of a seat at a tick.
-    pub(crate) fn hand(&mut self, seat: usize, tick: u32) -> &mut Hand {
+    pub(crate) fn hand_at(&mut self, seat: usize, tick: u32) -> &mut Hand {
         let mut stints = self.seats[seat].iter_mut().rev();
         let stint = stints.find(|stint| stint.from <= tick);
         &mut stint.expect("a seat begins with tick 0").hand

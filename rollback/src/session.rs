@@ -127,7 +127,7 @@ impl<W: World> Session<W> {
             (spec.actions[..own].iter_mut()).for_each(|of| of.momentary = true);
         }
         let seats = usize::from(spec.seats).min(MAX_SEATS);
-        let config = config.clamped(seats);
+        let config = config.clamp_delay(seats);
         let roster = Roster::new((0..seats).map(|seat| {
             let controller = config.controllers.get(seat).unwrap_or(&Controller::Vacant);
             let partner = match controller {
@@ -152,7 +152,7 @@ impl<W: World> Session<W> {
             life: Life(0),
             lost: false,
             links: [Link::default(); MAX_SEATS],
-            told: std::array::from_fn(|seat| inputs.have(seat)),
+            told: std::array::from_fn(|seat| inputs.known_through(seat)),
             inputs,
             presses: Presses::new(spec.noop),
             now_us: 0,
@@ -202,10 +202,10 @@ impl<W: World> Session<W> {
         if self.config.rules.turns {
             return self.take_turn(action);
         }
-        let mut before = self.presses.want(action, &self.spec);
+        let mut before = self.presses.add_press(action, &self.spec);
         if now_us < self.schedule.due_us(0) || self.is_waiting_for_seat() {
             self.presses.forget();
-            before = before.and((self.presses.held() == action).then_some(0));
+            before = before.and((self.presses.held_action() == action).then_some(0));
         }
         before.map(|before| Tick(self.input_tick().0 + before as u32))
     }
@@ -221,7 +221,7 @@ impl<W: World> Session<W> {
     pub fn handle_timeout(&mut self, now_us: u64) {
         self.now_us = now_us;
         self.resimulate();
-        self.confirm();
+        self.confirm_ticks();
         self.take_turns();
         self.take_rest();
         self.keep_pace();
@@ -229,9 +229,9 @@ impl<W: World> Session<W> {
         let burst = if behind < u64::from(BURST) { 1 } else { BURST };
         let mut ran = 0;
         while ran < burst && self.lateness_us().is_some() {
-            self.sample();
+            self.sample_action();
             self.simulate_next();
-            self.confirm();
+            self.confirm_ticks();
             self.note_ran();
             ran += 1;
         }
@@ -319,7 +319,7 @@ impl<W: World> Session<W> {
             .0
             .max(self.inputs.first())
             .max(self.roster.start(seat));
-        let end = local.map_or(first, |_| self.inputs.have(seat));
+        let end = local.map_or(first, |_| self.inputs.known_through(seat));
         (Tick(first), self.inputs.column(seat, first, end))
     }
 
@@ -350,7 +350,7 @@ impl<W: World> Session<W> {
         Tick(
             self.config
                 .local
-                .map_or(self.current, |seat| self.inputs.have(seat.index())),
+                .map_or(self.current, |seat| self.inputs.known_through(seat.index())),
         )
     }
 
@@ -393,13 +393,13 @@ impl<W: World> Session<W> {
 
     /// The people at the other ends.
     fn peers(&self) -> Seats {
-        self.roster.people().without(self.config.local)
+        self.roster.people().without_seat(self.config.local)
     }
 
     /// True if the local person has a seat, but only from a tick to come.
     fn is_waiting_for_seat(&self) -> bool {
         self.local().is_some_and(|seat| {
-            let have = self.inputs.have(seat);
+            let have = self.inputs.known_through(seat);
             let sampled = self.current + u32::from(self.config.input_delay);
             have == self.roster.start(seat) && have > sampled
         })
@@ -422,7 +422,7 @@ impl<W: World> Session<W> {
         match self.local() {
             Some(_) => {
                 let needy = self.peers().iter().filter(needs);
-                needy.fold(Seats(0), Seats::with)
+                needy.fold(Seats(0), Seats::with_seat)
             }
             None => Seats(0),
         }

@@ -71,7 +71,7 @@ fn play(people: u8) -> Shown {
         // A page draws 60 times a second, and notes what shows something new.
         if before.replace(shown) != Some(shown) {
             let at_ms = (now_us - t0_us) / FRAME_US * FRAME_US / 1_000;
-            frames.push(sessions[0].seen(at_ms as u32, false));
+            frames.push(sessions[0].record_frame(at_ms as u32, false));
             digests.push(shown);
         }
     }

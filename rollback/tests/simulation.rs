@@ -122,7 +122,9 @@ fn people_and_partners_cook_on_bad_networks() {
         scenario.controllers.truncate(2);
         scenario.heals_us += 20_000_000;
         let kitchen = |_| {
-            Instance::new(envs::build::<Overcooked>(br#"{"horizon": 300}"#).expect("300 steps"))
+            Instance::new(
+                envs::build_environment::<Overcooked>(br#"{"horizon": 300}"#).expect("300 steps"),
+            )
         };
         let report = play_in(&scenario, &Mischief::none(), kitchen)
             .unwrap_or_else(|seen| panic!("{seen}\n{scenario:?}"));

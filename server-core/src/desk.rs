@@ -159,7 +159,7 @@ impl DeskOrder {
     }
 
     /// True if it does something to the study or to somebody, which the audit trail has then.
-    pub fn intervenes(&self) -> bool {
+    pub fn is_intervention(&self) -> bool {
         !matches!(self, Self::ReadMessages { .. })
     }
 

@@ -69,7 +69,7 @@ pub enum ModelFailure {
 
 impl ModelFailure {
     /// Its word in the data.
-    pub fn word(self) -> String {
+    pub fn reason_word(self) -> String {
         match self {
             Self::Timeout => "timeout".to_owned(),
             Self::Unreachable => "unreachable".to_owned(),

@@ -205,6 +205,6 @@ impl Default for Limits {
 }
 
 /// A time in microseconds.
-pub(crate) fn us(time: Duration) -> u64 {
+pub(crate) fn as_us(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

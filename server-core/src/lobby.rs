@@ -179,7 +179,7 @@ impl<P: Copy + Ord> Lobby<P> {
     /// Returns how long somebody waits who came at that time: a person who comes back gets the same.
     fn timeout_us(&self, since_us: u64) -> u64 {
         let most = usize::try_from(self.rules.spread_us).unwrap_or(usize::MAX - 1);
-        let earlier_us = Rng::of(self.rules.seed, &[SPREAD, since_us]).below(most + 1);
+        let earlier_us = Rng::of(self.rules.seed, &[SPREAD, since_us]).draw_below(most + 1);
         self.rules.timeout_us.saturating_sub(earlier_us as u64)
     }
 

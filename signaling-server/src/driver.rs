@@ -101,7 +101,7 @@ pub async fn run(
             () = wake => arbiter.handle_timeout(clock.now_us()),
         }
         while let Some((conn, message)) = arbiter.poll_relay() {
-            connections.relay(conn, &message, waiting_datagrams);
+            connections.relay_message(conn, &message, waiting_datagrams);
         }
         while let Some(effect) = arbiter.poll_effect() {
             stop |= effects.send(Todo::Effect(effect)).await.is_err();
@@ -164,7 +164,10 @@ async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Todo>) -> an
                     notifier.tell_ended(episode);
                 }
                 executor.store(&write).await?;
-                executor.feed.iter().for_each(|feed| feed.tell(&write));
+                executor
+                    .feed
+                    .iter()
+                    .for_each(|feed| feed.tell_write(&write));
             }
             Effect::Archive(era, work) => executor.archive(era, work),
             Effect::Ask(era, request) => executor.ask(era, *request),

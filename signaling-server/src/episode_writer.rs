@@ -336,7 +336,7 @@ fn world_fault(episode: &Episode) -> Option<WorldFault> {
     Some(WorldFault {
         text: episode.world_fault()?,
         episode: episode.header().episode.clone(),
-        tick: episode.through().0,
+        tick: episode.recorded_through().0,
     })
 }
 
@@ -360,7 +360,7 @@ fn guarded<E>(
 #[cfg(test)]
 mod tests {
     use archive::LogFile;
-    use archive::fixtures::{PERSON, ZERO, header, pages, played};
+    use archive::fixtures::{PERSON, ZERO, header, pages, play_episode};
     use protocol::control::EndReason;
     use protocol::log::{self, Header};
     use protocol::{Seat, Tick};
@@ -403,7 +403,7 @@ mod tests {
         freed.notified().await;
         let path = archive::path(dir.path(), "e-1").unwrap();
         let log = log::read_log(&std::fs::read(path).unwrap()).unwrap();
-        assert_eq!(log.repetition(), Some(None));
+        assert_eq!(log.end_repetition(), Some(None));
         let mut is_ended = false;
         while let Ok(event) = heard.try_recv() {
             is_ended |= matches!(event, Event::Ended(Era(7), Some(_)));
@@ -421,12 +421,12 @@ mod tests {
         for era in eras.clone() {
             let mut header = header([PERSON, PERSON], 20);
             header.episode = format!("e-{era}");
-            let all = played(&header);
+            let all = play_episode(&header);
             let [mut one, mut other] = pages(&header);
             writers.hand_work(Era(era), Work::Open(Box::new(header)));
             for first in (0..20).step_by(4) {
                 for (seat, page) in [(ZERO, &mut one), (Seat(1), &mut other)] {
-                    let upload = Box::new(page.part(&all, first, first + 4));
+                    let upload = Box::new(page.upload_part(&all, first, first + 4));
                     assert!(writers.hand_work(Era(era), Work::Append(seat, upload)));
                 }
             }
@@ -447,7 +447,10 @@ mod tests {
         for era in eras {
             assert_eq!(through[&Era(era)], Tick(20));
             let path = archive::path(dir.path(), &format!("e-{era}")).unwrap();
-            assert_eq!(Episode::recover(&path).unwrap().through(), Tick(20));
+            assert_eq!(
+                Episode::recover(&path).unwrap().recorded_through(),
+                Tick(20)
+            );
         }
     }
 
@@ -499,13 +502,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (mut writers, mut heard) = writers(dir.path());
         let header = header([PERSON, PERSON], 20);
-        let (all, [mut page, _]) = (played(&header), pages(&header));
+        let (all, [mut page, _]) = (play_episode(&header), pages(&header));
         let nothing = |_: &str| Err(io::ErrorKind::NotFound.into());
         let episode = Episode::create_in(Box::new(Forgetful), header, nothing).unwrap();
         let era = Era(7);
         writers.resume(era, episode).unwrap();
         for first in [0, 4] {
-            let upload = Box::new(page.part(&all, first, first + 4));
+            let upload = Box::new(page.upload_part(&all, first, first + 4));
             assert!(writers.hand_work(era, Work::Append(ZERO, upload)));
         }
         assert!(writers.hand_work(era, RecordWork::End(EndReason::Technical).into()));

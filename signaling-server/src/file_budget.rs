@@ -12,7 +12,7 @@ pub(crate) struct FileBudget {
 
 impl FileBudget {
     /// Divides the remaining file descriptors: a quarter for TURN.
-    pub(crate) fn divide(all: usize, reserved: usize) -> Self {
+    pub(crate) fn divide_files(all: usize, reserved: usize) -> Self {
         let free = all.saturating_sub(reserved).max(8);
         Self {
             web: free - free / 4,
@@ -52,11 +52,11 @@ mod tests {
     #[test]
     fn connections_never_take_what_is_reserved() {
         for (all, reserved) in [(1_024, 256), (4_096, 256), (300, 256)] {
-            let FileBudget { web, turn } = FileBudget::divide(all, reserved);
+            let FileBudget { web, turn } = FileBudget::divide_files(all, reserved);
             assert_eq!(web + turn + reserved, all);
             assert!(web > 0 && turn > 0);
         }
-        assert!(FileBudget::divide(usize::MAX, 256).web > 1 << 40);
+        assert!(FileBudget::divide_files(usize::MAX, 256).web > 1 << 40);
     }
 
     #[cfg(unix)]

@@ -96,7 +96,7 @@ impl Films {
                     return Ok(None);
                 };
                 let log = open_log(&self.data, &episode)?;
-                let withdrawn = store::withdrawn(&self.data).await?;
+                let withdrawn = store::read_withdrawn(&self.data).await?;
                 if withdrawn.groups.contains(&log.header.group) {
                     return Ok(None);
                 }
@@ -112,7 +112,7 @@ impl Films {
         let stored = stored_files(&self.data);
         let work = move || {
             let _permit = permit;
-            Film::compute(&log, stored, order).map(|film| Bytes::from(film.pack()))
+            Film::compute_film(&log, stored, order).map(|film| Bytes::from(film.pack()))
         };
         let packed = tokio::task::spawn_blocking(work).await?;
         let packed = packed.context("the simulation")?;

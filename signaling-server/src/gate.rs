@@ -69,7 +69,7 @@ impl ConnectionGate {
 
     /// Lets a connection in; `None` if there is no room. A connection through a proxy counts for no client until it
     /// says whose it is.
-    pub fn admit(self: &Arc<Self>, client: Option<ClientAddress>) -> Option<Admitted> {
+    pub fn admit_client(self: &Arc<Self>, client: Option<ClientAddress>) -> Option<Admitted> {
         let mut state = self.state();
         if !self.make_room_for(&mut state, client) {
             return None;
@@ -218,7 +218,7 @@ impl Admitted {
     }
 
     /// Waits until the connection has to close.
-    pub async fn closing(&self) {
+    pub async fn close_gate(&self) {
         self.closes.notified().await;
         // For a connection that waits for this.
         self.closes.notify_one();
@@ -255,49 +255,54 @@ mod tests {
 
     /// True if a connection must close.
     async fn is_told(connection: &Admitted) -> bool {
-        let told = tokio::time::timeout(std::time::Duration::ZERO, connection.closing());
+        let told = tokio::time::timeout(std::time::Duration::ZERO, connection.close_gate());
         told.await.is_ok()
     }
 
     #[tokio::test]
     async fn silent_connections_of_a_client_make_room_for_its_others_and_keep_nobody_out() {
         let gate = gate(100, 3);
-        let mut silent: Vec<_> = (0..3).map(|_| gate.admit(client(1)).unwrap()).collect();
-        let honest = gate.admit(client(1)).unwrap();
+        let mut silent: Vec<_> = (0..3)
+            .map(|_| gate.admit_client(client(1)).unwrap())
+            .collect();
+        let honest = gate.admit_client(client(1)).unwrap();
         assert!(is_told(&silent[0]).await, "the oldest");
         assert!(!is_told(&silent[1]).await);
         honest.set_silent(false);
         silent
             .iter()
             .for_each(|connection| connection.set_silent(false));
-        assert!(gate.admit(client(1)).is_none(), "all of them are of use");
-        assert!(gate.admit(client(2)).is_some());
+        assert!(
+            gate.admit_client(client(1)).is_none(),
+            "all of them are of use"
+        );
+        assert!(gate.admit_client(client(2)).is_some());
         silent.pop();
-        assert!(gate.admit(client(1)).is_some());
+        assert!(gate.admit_client(client(1)).is_some());
     }
 
     #[tokio::test]
     async fn silent_connections_of_many_clients_make_room_for_others() {
         let gate = gate(4, 3);
         let silent: Vec<_> = (0..4)
-            .map(|last| gate.admit(client(last)).unwrap())
+            .map(|last| gate.admit_client(client(last)).unwrap())
             .collect();
         silent[0].set_silent(false);
-        let honest = gate.admit(client(9)).unwrap();
+        let honest = gate.admit_client(client(9)).unwrap();
         assert!(!is_told(&silent[0]).await);
         assert!(is_told(&silent[1]).await);
         honest.set_silent(false);
         silent[2].set_silent(false);
         silent[3].set_silent(false);
-        assert!(gate.admit(client(8)).is_none());
+        assert!(gate.admit_client(client(8)).is_none());
         drop(silent);
-        assert!(gate.admit(client(8)).is_some());
+        assert!(gate.admit_client(client(8)).is_some());
     }
 
     #[tokio::test]
     async fn connections_through_a_proxy_count_for_the_client_that_it_names() {
         let gate = gate(100, 2);
-        let pages: Vec<_> = (0..3).map(|_| gate.admit(None).unwrap()).collect();
+        let pages: Vec<_> = (0..3).map(|_| gate.admit_client(None).unwrap()).collect();
         let one = client(1).unwrap();
         assert!(pages[0].become_page(one) && pages[1].become_page(one));
         pages[0].set_silent(false);
@@ -315,7 +320,9 @@ mod tests {
         let one = client(1).unwrap();
         let patient = ConnectionGate::new(100, &patient);
         for (gate, is_let_in) in [(gate(100, 20), true), (patient, false)] {
-            let pages: Vec<_> = (0..3).map(|_| gate.admit(client(1)).unwrap()).collect();
+            let pages: Vec<_> = (0..3)
+                .map(|_| gate.admit_client(client(1)).unwrap())
+                .collect();
             assert!(pages[0].become_page(one) && pages[1].become_page(one));
             pages[0].set_silent(false);
             assert_eq!(pages[2].become_page(one), is_let_in);
@@ -328,7 +335,9 @@ mod tests {
     async fn idle_pages_make_room_for_others_and_pages_of_people_who_take_part_do_not() {
         let gate = gate(4, 20);
         let one = client(1).unwrap();
-        let pages: Vec<_> = (0..2).map(|_| gate.admit(client(1)).unwrap()).collect();
+        let pages: Vec<_> = (0..2)
+            .map(|_| gate.admit_client(client(1)).unwrap())
+            .collect();
         for page in &pages {
             page.set_idle(true);
             assert!(page.become_page(one));
@@ -336,20 +345,23 @@ mod tests {
         }
         pages[0].set_idle(false);
         // The client's own limit.
-        let third = gate.admit(client(1)).unwrap();
+        let third = gate.admit_client(client(1)).unwrap();
         assert!(third.become_page(one));
         assert!(is_told(&pages[1]).await && !is_told(&pages[0]).await);
         third.set_idle(true);
         third.set_silent(false);
         // That of all clients.
         let others: Vec<_> = (2..4)
-            .map(|last| gate.admit(client(last)).unwrap())
+            .map(|last| gate.admit_client(client(last)).unwrap())
             .collect();
         others.iter().for_each(|other| other.set_silent(false));
-        let last = gate.admit(client(5)).unwrap();
+        let last = gate.admit_client(client(5)).unwrap();
         assert!(is_told(&third).await);
         last.set_silent(false);
-        assert!(gate.admit(client(6)).is_none(), "nobody is idle any more");
+        assert!(
+            gate.admit_client(client(6)).is_none(),
+            "nobody is idle any more"
+        );
         // That of pages.
         assert!(!gate.close_idle_page());
         last.set_idle(true);

@@ -68,7 +68,7 @@ pub(crate) async fn serve_connections(
         };
         let is_proxy = app.trusted_proxies.contains(&peer.ip().to_canonical());
         let client = (!is_proxy).then(|| ClientAddress::new(peer.ip()));
-        let Some(admitted) = app.gate.admit(client) else {
+        let Some(admitted) = app.gate.admit_client(client) else {
             continue;
         };
         let caller = Caller {
@@ -108,7 +108,7 @@ async fn serve_connection(
         tokio::select! {
             // Whatever went wrong on the way to a browser, it asks again.
             _ = connection.as_mut() => return,
-            () = admitted.closing() => return,
+            () = admitted.close_gate() => return,
             () = &mut overdue => return,
             _ = stopping.changed(), if !is_stopping => {
                 is_stopping = true;

@@ -127,7 +127,7 @@ impl ModelClient {
             let pause_ms = plan_retry(failure, tries, request.retries, retry_after_ms, left_ms);
             let Some(pause_ms) = pause_ms else {
                 tracing::warn!(
-                    failure = failure.word(),
+                    failure = failure.reason_word(),
                     retries,
                     "a language model gave no answer"
                 );

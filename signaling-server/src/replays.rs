@@ -19,7 +19,7 @@ use protocol::hash::{sha256, sha256_hex};
 use protocol::log::{self, Log};
 use replay::{Adviser, Replay, ReplayChatMessage, ReplayOptions, write_page};
 use store::StudyStore;
-use store::data_folder::{is_there, secret};
+use store::data_folder::{is_there, read_secret};
 use study::stage::PartnerOrigin;
 use tokio::sync::Semaphore;
 
@@ -53,7 +53,7 @@ pub fn open_log(data: &Path, episode: &str) -> anyhow::Result<Log> {
 
 /// Reads modules and models of a data folder by their SHA-256.
 pub fn stored_files(data: &Path) -> impl Fn(&str) -> io::Result<Vec<u8>> + Send + Clone + use<> {
-    archive::stored(&data.join(archive::FOLDER))
+    archive::open_stored(&data.join(archive::FOLDER))
 }
 
 /// The choices of a request for a replay.
@@ -89,7 +89,7 @@ async fn compute_with<T: Send + 'static>(
     held: T,
 ) -> anyhow::Result<(Replay, T)> {
     let (log, stored) = (open_log(data, episode)?, stored_files(data));
-    let withdrawn = store::withdrawn(data).await?;
+    let withdrawn = store::read_withdrawn(data).await?;
     anyhow::ensure!(
         !withdrawn.groups.contains(&log.header.group),
         "somebody of the group of episode {episode} withdrew what was recorded"
@@ -107,7 +107,7 @@ async fn compute_with<T: Send + 'static>(
         chat,
         advisers: order.advisers,
     };
-    let work = move || (Replay::compute(&log, stored, options), held);
+    let work = move || (Replay::compute_replay(&log, stored, options), held);
     let computed = tokio::task::spawn_blocking(work).await;
     let (computed, held) = computed.context("the simulation")?;
     let computed = computed.with_context(|| format!("episode {episode} cannot be shown"))?;
@@ -186,7 +186,7 @@ impl ReplayKey {
     /// # Errors
     /// The disk refused, or the file is not a secret of ours.
     pub fn open(data: &Path) -> io::Result<Self> {
-        secret(data, "replay.key").map(Self)
+        read_secret(data, "replay.key").map(Self)
     }
 
     /// The link to one episode below the address of the server, which opens until then: seconds since the Unix epoch.
@@ -336,7 +336,7 @@ mod tests {
         let mut header = archive::fixtures::header(
             [
                 archive::fixtures::PERSON,
-                archive::fixtures::ai("cook:wait"),
+                archive::fixtures::ai_controller("cook:wait"),
             ],
             12,
         );

@@ -166,7 +166,8 @@ impl Server {
         let data = servers::join(data).await?;
         let sites = declare_sites(&options, &study, &facts, &modules);
         let stages = env_stages(&study, facts, &modules);
-        let sockets = FileBudget::divide(file_budget::raise_limit(), options.limits.reserved_files);
+        let sockets =
+            FileBudget::divide_files(file_budget::raise_limit(), options.limits.reserved_files);
         let (turn, issuer) = start_turn(options.turn, data.path(), clock.clone(), sockets.turn)
             .await?
             .unzip();
@@ -204,7 +205,7 @@ impl Server {
         )
         .context("the threads for running episodes")?;
         let links = persistence
-            .links(&data, &mut restored, options.links)
+            .restore_links(&data, &mut restored, options.links)
             .await?;
         let limits = options.limits;
         let connections = Arc::new(Connections::default());
@@ -259,7 +260,7 @@ impl Server {
         let slots = Arc::new(Semaphore::new(limits.connections));
         let connections_max = limits.connections + limits.connections.max(FETCHING);
         let gate = ConnectionGate::new(sockets.web.min(connections_max), &limits);
-        let (modules_dir, networks_dir) = (data.modules(), data.networks());
+        let (modules_dir, networks_dir) = (data.modules_folder(), data.models_folder());
         let app = Arc::new(App {
             limits,
             clock,
@@ -423,7 +424,7 @@ impl Server {
 /// Waits until another server has the study; for ever if there is none.
 async fn lose_study(data: &DataDir) -> StoreError {
     match data.lease() {
-        Some(lease) => lease.lost().await,
+        Some(lease) => lease.lost_lease().await,
         None => std::future::pending().await,
     }
 }

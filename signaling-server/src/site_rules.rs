@@ -23,7 +23,7 @@ impl Sites {
 
     /// True if a page that opens a session comes from the server itself or from a declared site, or if nothing is
     /// declared. What is no browser names no origin, and could name any.
-    pub fn allows(&self, headers: &HeaderMap) -> bool {
+    pub fn is_allowed(&self, headers: &HeaderMap) -> bool {
         let Some(origin) = headers.get(header::ORIGIN) else {
             return true;
         };
@@ -127,7 +127,7 @@ mod tests {
     fn pages_of_declared_sites_and_of_the_server_open_sessions_and_no_others_do() {
         let sites = Sites::new(&["https://lab.github.io/study".to_owned()], "b".to_owned());
         for origin in ["https://lab.github.io", "https://study.example.edu"] {
-            assert!(sites.allows(&headers(origin)), "{origin}");
+            assert!(sites.is_allowed(&headers(origin)), "{origin}");
         }
         for origin in [
             "http://lab.github.io",
@@ -135,13 +135,13 @@ mod tests {
             "https://evil.example",
             "null",
         ] {
-            assert!(!sites.allows(&headers(origin)), "{origin}");
+            assert!(!sites.is_allowed(&headers(origin)), "{origin}");
         }
         assert!(
-            sites.allows(&HeaderMap::new()),
+            sites.is_allowed(&HeaderMap::new()),
             "a program without a browser"
         );
-        assert!(Sites::default().allows(&headers("https://evil.example")));
+        assert!(Sites::default().is_allowed(&headers("https://evil.example")));
     }
 
     #[test]

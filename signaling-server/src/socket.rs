@@ -91,7 +91,7 @@ impl Connections {
     }
 
     /// Queues a datagram, or drops it if `waiting` messages wait already.
-    pub fn relay(&self, conn: ConnId, message: &ServerMessage, waiting: usize) {
+    pub fn relay_message(&self, conn: ConnId, message: &ServerMessage, waiting: usize) {
         let queues = self.queues();
         let Some(Outgoing { queue, .. }) = queues.get(&conn) else {
             return;
@@ -141,7 +141,7 @@ pub async fn upgrade(
     head: Parts,
     socket: WebSocketUpgrade,
 ) -> Response {
-    if !app.sites.allows(&head.headers) {
+    if !app.sites.is_allowed(&head.headers) {
         return (
             StatusCode::FORBIDDEN,
             "This server answers its own pages and those of declared sites. To add a site, start it with --site.\n",
@@ -187,7 +187,7 @@ async fn turn_away(app: &App, socket: &mut WebSocket, admitted: Option<Arc<Admit
         Some(admitted) => tokio::select! {
             hello = hello => hello,
             // Others need its connection.
-            () = admitted.closing() => return,
+            () = admitted.close_gate() => return,
         },
         None => hello.await,
     };
@@ -243,7 +243,7 @@ async fn serve(
         Some(admitted) => tokio::select! {
             greeted = greet(app, conn, &mut socket) => greeted,
             // Others have something to say.
-            () = admitted.closing() => Err(None),
+            () = admitted.close_gate() => Err(None),
         },
         None => greet(app, conn, &mut socket).await,
     };
@@ -254,7 +254,7 @@ async fn serve(
                 .for_each(|admitted| admitted.set_silent(false));
             let closing = async {
                 match &admitted {
-                    Some(admitted) => admitted.closing().await,
+                    Some(admitted) => admitted.close_gate().await,
                     None => std::future::pending().await,
                 }
             };
@@ -410,7 +410,7 @@ mod tests {
         let connections = Connections::default();
         let (conn, mut outgoing) = connections.open(&limits, None);
         for _ in 0..9 {
-            connections.relay(conn, &ServerMessage::Superseded, 2);
+            connections.relay_message(conn, &ServerMessage::Superseded, 2);
         }
         assert_eq!(outgoing.len(), 2);
         for _ in 0..3 {

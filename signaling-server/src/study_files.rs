@@ -28,7 +28,7 @@ pub fn env_stages(study: &Study, facts: EnvFactsByStage, modules: &[EnvModule]) 
             return None;
         };
         // A host steps an environment of this program natively.
-        let is_native = env.way() == EnvWay::Host && env.module.is_none();
+        let is_native = env.env_way() == EnvWay::Host && env.module.is_none();
         let module = kept(env, modules).filter(|_| !is_native);
         let module = module.map_or(String::new(), |module| module.hash.clone());
         Some(((index, params), EnvStage { facts, module }))
@@ -73,7 +73,7 @@ fn keep_modules(study: &Study, data: &DataDir, assets: &Assets) -> anyhow::Resul
         let StageKind::Env(env) = &stage.kind else {
             continue;
         };
-        let is_native = env.way() == EnvWay::Host && env.module.is_none();
+        let is_native = env.env_way() == EnvWay::Host && env.module.is_none();
         if is_native || kept(env, &modules).is_some() {
             continue;
         }

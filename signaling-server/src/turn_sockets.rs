@@ -88,7 +88,7 @@ pub(crate) async fn start_turn(
     let Some(TurnOptions { listen, host }) = options else {
         return Ok(None);
     };
-    let secret = data_folder::secret(data, "turn.secret").context("the secret of TURN")?;
+    let secret = data_folder::read_secret(data, "turn.secret").context("the secret of TURN")?;
     let secret = Secret::new(secret);
     let usual = RelayLimits::default();
     let limits = RelayLimits {
@@ -221,7 +221,7 @@ async fn run(
                 let now_us = clock.now_us();
                 relay.handle_timeout(now_us);
                 let hello_us = limits.hello.as_micros() as u64;
-                streams.retain(|&client, stream| stream.stays(now_us, hello_us, relay.has(client)));
+                streams.retain(|&client, stream| stream.stays(now_us, hello_us, relay.has_allocation(client)));
                 // What has ended leaves the set.
                 while tasks.try_join_next().is_some() {}
                 continue;

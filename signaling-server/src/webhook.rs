@@ -151,7 +151,7 @@ impl EventFeed {
     }
 
     /// Takes a change that is durable. It never waits.
-    pub fn tell(&self, write: &Write) {
+    pub fn tell_write(&self, write: &Write) {
         let at_us = self.clock.now_us();
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(gone) = events::find_gone(write) {

@@ -34,7 +34,7 @@ static NETWORK: LazyLock<(String, Vec<u8>)> = LazyLock::new(|| {
 });
 
 /// The file that an episode was played with, by its SHA-256: the network alone, as the environments are native here.
-pub(crate) fn stored(hash: &str) -> io::Result<Vec<u8>> {
+pub(crate) fn read_stored(hash: &str) -> io::Result<Vec<u8>> {
     match &*NETWORK {
         (sha256, bytes) if sha256 == hash => Ok(bytes.clone()),
         _ => Err(io::Error::other("the environments are native here")),
@@ -42,9 +42,9 @@ pub(crate) fn stored(hash: &str) -> io::Result<Vec<u8>> {
 }
 
 /// The AI partners of a page.
-pub(crate) fn partners() -> Partners {
+pub(crate) fn test_partners() -> Partners {
     let mut partners = Partners::default();
-    let added = partners.add(&NETWORK.0, &NETWORK.1);
+    let added = partners.add_model(&NETWORK.0, &NETWORK.1);
     added.expect("a network that was written is read");
     partners
 }
@@ -62,7 +62,7 @@ pub(crate) fn share(
         return Ok(world);
     };
     let seats = SharedSeats::list_seats(controllers);
-    let world = partners().share(world, &seats, (&shared.policies, &shared.keys));
+    let world = test_partners().share(world, &seats, (&shared.policies, &shared.keys));
     let world = world.ok_or_else(|| {
         let policies = shared.policies.join(", ");
         format!("the partner of a shared seat cannot play: {policies}")

@@ -59,7 +59,7 @@ impl Scenario {
     /// `Limits::no_progress_page_gone_after` at the latest. Then everybody needs a round trip. With `meanwhile: hold`,
     /// they first wait for as long as the study grants.
     pub fn moves_within_us(&self) -> u64 {
-        let limits = server::limits();
+        let limits = server::test_limits();
         let noticed_us = u64::from(SILENT_MS) * 1_000 + us(limits.no_progress_page_gone_after);
         let cut_us = 2 * self.rtt_us();
         let held_us = match self.terms.meanwhile {
@@ -92,7 +92,7 @@ impl Scenario {
             return 0;
         }
         let held_us = match self.terms.meanwhile {
-            "hold" => us(server::limits().restart),
+            "hold" => us(server::test_limits().restart),
             _ => 0,
         };
         PAUSES_US[PAUSES_US.len() - 1] * 5 / 4 + held_us
@@ -103,7 +103,7 @@ impl Scenario {
     /// also has the time that an episode may stand still, including missing people and the archive's end; then its
     /// outcome is read.
     pub fn ends_within_us(&self) -> u64 {
-        let (limits, terms) = (server::limits(), &self.terms);
+        let (limits, terms) = (server::test_limits(), &self.terms);
         let windows = u64::from(terms.horizon) / u64::from(terms.window) + 1;
         let played_us = terms.playing_us() * 130 / 100 + windows * self.rtt_us();
         let begun_us = LOBBY_US + us(limits.ready) + us(limits.countdown);

@@ -20,7 +20,7 @@ pub struct Channel {
 
 impl Channel {
     /// Which end a page is at.
-    pub fn side(&self, page: usize) -> Option<usize> {
+    pub fn side_of(&self, page: usize) -> Option<usize> {
         self.pages.iter().position(|&other| other == page)
     }
 }
@@ -36,22 +36,22 @@ pub struct Channels {
 
 impl Channels {
     /// A page wishes for a channel to a seat.
-    pub fn wish(&mut self, page: usize, seat: Seat) {
+    pub fn add_wish(&mut self, page: usize, seat: Seat) {
         self.wishes.insert((page, seat), ());
     }
 
     /// A page wishes for none any more.
-    pub fn unwish(&mut self, page: usize, seat: Seat) {
+    pub fn remove_wish(&mut self, page: usize, seat: Seat) {
         self.wishes.remove(&(page, seat));
     }
 
     /// True if a page wishes for a channel to a seat.
-    pub fn wishes(&self, page: usize, seat: Seat) -> bool {
+    pub fn has_wish(&self, page: usize, seat: Seat) -> bool {
         self.wishes.contains_key(&(page, seat))
     }
 
     /// Begins an attempt; returns its number.
-    pub fn begin(&mut self, pages: [usize; 2], seats: [Seat; 2]) -> u64 {
+    pub fn begin_channel(&mut self, pages: [usize; 2], seats: [Seat; 2]) -> u64 {
         self.next += 1;
         let open = [false; 2];
         self.channels
@@ -68,18 +68,18 @@ impl Channels {
     pub fn find(&self, page: usize, seat: Seat) -> Option<u64> {
         let found = self.channels.iter().find(|(_, channel)| {
             channel
-                .side(page)
+                .side_of(page)
                 .is_some_and(|side| channel.seats[1 - side] == seat)
         });
         found.map(|(&number, _)| number)
     }
 
     /// The channels of a page.
-    pub fn of(&self, page: usize) -> Vec<u64> {
+    pub fn channels_of(&self, page: usize) -> Vec<u64> {
         let own = self
             .channels
             .iter()
-            .filter(|(_, channel)| channel.side(page).is_some());
+            .filter(|(_, channel)| channel.side_of(page).is_some());
         own.map(|(&number, _)| number).collect()
     }
 

@@ -31,7 +31,7 @@ impl Platter {
     }
 
     /// Leaves what a crash leaves: the first `len` bytes.
-    pub fn tear(&self, len: usize) {
+    pub fn tear_write(&self, len: usize) {
         self.bytes().truncate(len);
     }
 }
@@ -47,7 +47,7 @@ impl LogFile for Platter {
     }
 
     fn truncate(&mut self, len: usize) -> io::Result<()> {
-        self.tear(len);
+        self.tear_write(len);
         Ok(())
     }
 }

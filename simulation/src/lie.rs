@@ -49,8 +49,8 @@ impl Liar {
     /// Draws one of `people` in episodes of `horizon` ticks.
     pub fn draw(rng: &mut SeededRng, people: usize, horizon: u32) -> Self {
         Self {
-            person: rng.below(people as u64) as usize,
-            lie: rng.pick(&[
+            person: rng.draw_below(people as u64) as usize,
+            lie: rng.draw_item(&[
                 Lie::TellsOthersOtherwise,
                 Lie::TellsOthersOtherwise,
                 Lie::WithholdsFromOthers,
@@ -62,7 +62,7 @@ impl Liar {
                 Lie::PausesAndSeals,
                 Lie::PausesAndSeals,
             ]),
-            from: rng.below(u64::from(horizon / 2).max(1)) as u32,
+            from: rng.draw_below(u64::from(horizon / 2).max(1)) as u32,
         }
     }
 
@@ -143,7 +143,7 @@ impl Liar {
     }
 
     /// The claims that go out with a message, of the page and of the seats that others have.
-    pub fn claims(self, message: &ClientMessage, own: Seat, seats: u8) -> Vec<ClientMessage> {
+    pub fn list_claims(self, message: &ClientMessage, own: Seat, seats: u8) -> Vec<ClientMessage> {
         let ClientMessage::Upload(upload) = message else {
             return Vec::new();
         };

@@ -165,13 +165,13 @@ fn cases(options: &Options) -> Result<Vec<Case>, String> {
         Some(case) => return Ok(vec![case]),
         None => {}
     }
-    let mut cases: Vec<Case> = seeds::committed();
+    let mut cases: Vec<Case> = seeds::committed_cases();
     for seed in 0..options.kills {
         for (ground, most) in [
             (Ground::Calm, u64::MAX),
             (Ground::Crowd, options.crowd_kills),
         ] {
-            let kills = ground.kills(seed, most);
+            let kills = ground.kill_cases(seed, most);
             cases.extend(kills.map_err(|seen| format!("{ground:?} run {seed}: {seen}"))?);
         }
     }
@@ -182,7 +182,7 @@ fn cases(options: &Options) -> Result<Vec<Case>, String> {
     let all = options.from..options.from + options.seeds;
     cases.extend(all.clone().map(seed));
     if options.seats.is_none() {
-        cases.extend(all.clone().filter_map(Case::full));
+        cases.extend(all.clone().filter_map(Case::full_cases));
         cases.extend(all.filter_map(Case::share));
     }
     Ok(cases)

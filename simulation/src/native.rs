@@ -38,7 +38,7 @@ impl Native {
     ///
     /// # Errors
     /// It is unknown, or refuses its parameters.
-    pub(crate) fn recorded(header: &Header) -> Result<Self, String> {
+    pub(crate) fn recorded_world(header: &Header) -> Result<Self, String> {
         let world = open(&header.env, &header.params)?;
         let world = agent::share(world, header.shared.as_ref(), &header.controllers)?;
         Ok(Self::new(world))
@@ -48,7 +48,7 @@ impl Native {
     ///
     /// # Errors
     /// It is unknown, or refuses its parameters.
-    pub fn named(env: &str, params: &str) -> Result<Self, String> {
+    pub fn named_world(env: &str, params: &str) -> Result<Self, String> {
         Ok(Self::new(open(env, params)?))
     }
 

@@ -90,13 +90,13 @@ impl NetworkConditions {
     }
 
     /// Returns the arrival times of the copies of a datagram: none if it is lost.
-    pub fn datagram(&mut self, now_us: u64, from: End, to: End) -> Vec<u64> {
+    pub fn send_datagram(&mut self, now_us: u64, from: End, to: End) -> Vec<u64> {
         let way = self.conditions(from, to);
         let copies = 1 + usize::from(self.rng.happens(way.double));
         let mut arrivals = Vec::with_capacity(copies);
         for _ in 0..copies {
             if !self.loses(now_us, from, to, way) {
-                arrivals.push(now_us + way.delay_us + self.rng.between(0, way.jitter_us));
+                arrivals.push(now_us + way.delay_us + self.rng.draw_between(0, way.jitter_us));
             }
         }
         arrivals
@@ -104,19 +104,19 @@ impl NetworkConditions {
 
     /// Returns the arrival time of a piece of an ordered stream that is sent now: lost ones are sent again,
     /// and none passes a partition before its end.
-    pub fn stream(&mut self, now_us: u64, from: End, to: End) -> u64 {
+    pub fn send_on_stream(&mut self, now_us: u64, from: End, to: End) -> u64 {
         let way = self.conditions(from, to);
         let mut leaves_us = now_us;
         while let Some(until_us) = self.cut_until(leaves_us, from, to) {
-            leaves_us = until_us + self.rng.between(0, 400_000);
+            leaves_us = until_us + self.rng.draw_between(0, 400_000);
         }
         let lost = self.rng.happens(way.loss) && now_us < self.heals_us;
         let again_us = if lost { 200_000 + 2 * way.delay_us } else { 0 };
-        leaves_us + way.delay_us + self.rng.between(0, way.jitter_us / 2) + again_us
+        leaves_us + way.delay_us + self.rng.draw_between(0, way.jitter_us / 2) + again_us
     }
 
     /// True if a first packet would find its way now.
-    pub fn passes(&self, now_us: u64, from: End, to: End) -> bool {
+    pub fn can_pass(&self, now_us: u64, from: End, to: End) -> bool {
         self.cut_until(now_us, from, to).is_none()
     }
 

@@ -98,16 +98,16 @@ impl Oracle {
     }
 
     /// A page of a person sends a message.
-    pub fn typed(&mut self, person: usize, page: usize, message: &ClientMessage) {
-        self.typing.sent(person, page, message);
+    pub fn record_typed(&mut self, person: usize, page: usize, message: &ClientMessage) {
+        self.typing.record_sent(person, page, message);
     }
 
     /// Checks a message to a page about what its person typed.
     ///
     /// # Errors
     /// The check that fails.
-    pub fn promised(&mut self, page: usize, message: &ServerMessage) -> Result<(), String> {
-        self.typing.told(page, message)
+    pub fn record_promise(&mut self, page: usize, message: &ServerMessage) -> Result<(), String> {
+        self.typing.record_told(page, message)
     }
 
     /// Judges the typed texts in the database.
@@ -163,7 +163,7 @@ impl Oracle {
     ///
     /// # Errors
     /// The check that fails.
-    pub fn told(
+    pub fn check_told(
         &mut self,
         plays: Option<(Era, Seat, Life)>,
         message: &ServerMessage,
@@ -251,7 +251,7 @@ impl Oracle {
     }
 
     /// A frame was on a screen.
-    pub fn shown(&mut self, shown: ShownFrame) {
+    pub fn record_shown(&mut self, shown: ShownFrame) {
         if let Some(truth) = self.truths.get_mut(&shown.era.0) {
             let page = truth.shown.entry((shown.seat, shown.life.0));
             page.or_default().push(shown);
@@ -259,7 +259,7 @@ impl Oracle {
     }
 
     /// Takes an upload of the page of a seat, with its own person's inputs.
-    pub fn uploaded(&mut self, seat: Seat, upload: &Upload) {
+    pub fn record_upload(&mut self, seat: Seat, upload: &Upload) {
         let truth = self.truths.get_mut(&upload.era.0);
         if let (Some(truth), Some(block)) = (truth, &upload.block) {
             for (tick, &input) in (block.first.0..).map(Tick).zip(&block.inputs) {
@@ -273,7 +273,11 @@ impl Oracle {
     ///
     /// # Errors
     /// The change, and what was confirmed.
-    pub fn tells(&self, peer: &Peer<Native>, message: &ServerMessage) -> Result<(), String> {
+    pub fn check_telling(
+        &self,
+        peer: &Peer<Native>,
+        message: &ServerMessage,
+    ) -> Result<(), String> {
         let changes = match message {
             ServerMessage::Change { era, change } if *era == peer.plan().era => {
                 std::slice::from_ref(change)
@@ -301,7 +305,7 @@ impl Oracle {
     ///
     /// # Errors
     /// It is malformed.
-    pub fn sent(&mut self, sender: &Sender, bytes: &[u8]) -> Result<(), String> {
+    pub fn check_sent(&mut self, sender: &Sender, bytes: &[u8]) -> Result<(), String> {
         let Some(truth) = self.truths.get_mut(&sender.era.0) else {
             return Ok(());
         };
@@ -310,7 +314,7 @@ impl Oracle {
         }
         let datagram = Datagram::decode(bytes, sender.layout)
             .map_err(|error| format!("packet: a page sends what is none: {error}"))?;
-        truth.claims.note(&datagram, sender.changes);
+        truth.claims.note_datagram(&datagram, sender.changes);
         Ok(())
     }
 
@@ -318,7 +322,7 @@ impl Oracle {
     ///
     /// # Errors
     /// The check that fails.
-    pub fn watch(&mut self, page: usize, peer: &mut Peer<Native>) -> Result<(), String> {
+    pub fn watch_peer(&mut self, page: usize, peer: &mut Peer<Native>) -> Result<(), String> {
         let Plan {
             era, seat, life, ..
         } = *peer.plan();
@@ -348,7 +352,7 @@ impl Oracle {
         if confirmed > watch.confirmed {
             let agreed = u32::from(session.config().input_delay).max(session.first_tick().0);
             let news = agreed.max(watch.confirmed)..confirmed;
-            truth.settled(seat, news, session.changes())?;
+            truth.check_settled(seat, news, session.changes())?;
         }
         truth.compare(session, watch.settled, settled, self.is_lied_to)?;
         for &(tick, digest) in session
@@ -374,7 +378,7 @@ impl Oracle {
     ///
     /// # Errors
     /// The ticks that are lost.
-    pub fn restarted(&self, disk: &Disk) -> Result<(), String> {
+    pub fn check_restart(&self, disk: &Disk) -> Result<(), String> {
         self.truths
             .values()
             .filter(|truth| !truth.is_judged)
@@ -387,7 +391,7 @@ impl Oracle {
                     let log = protocol::log::read_log(&file.copy());
                     let log =
                         log.map_err(|error| format!("durable: {}: {error}", truth.episode))?;
-                    truth.durable(&log)
+                    truth.check_durable(&log)
                 }
             })
     }
@@ -415,7 +419,7 @@ impl Oracle {
             }
             truth.judge(&log)?;
             self.figures.handed_over += truth.handed_over;
-            self.figures.frames += truth.rebuild(&log)?;
+            self.figures.frames += truth.rebuild_frames(&log)?;
             self.figures.seen_per_s = self.figures.seen_per_s.max(truth.seen_per_s(&log)?);
             self.figures.episodes += 1;
             self.figures.ticks += u64::from(log.through.0);

@@ -17,18 +17,18 @@ impl SeededRng {
     }
 
     /// 64 random bits.
-    pub fn bits(&mut self) -> u64 {
+    pub fn draw_bits(&mut self) -> u64 {
         self.0.bits()
     }
 
     /// A number below `bound`; 0 if the bound is 0.
-    pub fn below(&mut self, bound: u64) -> u64 {
+    pub fn draw_below(&mut self, bound: u64) -> u64 {
         u64::from(self.0.below(u32::try_from(bound).unwrap_or(u32::MAX)))
     }
 
     /// A number from `least` to `most`.
-    pub fn between(&mut self, least: u64, most: u64) -> u64 {
-        least + self.below(most.saturating_sub(least) + 1)
+    pub fn draw_between(&mut self, least: u64, most: u64) -> u64 {
+        least + self.draw_below(most.saturating_sub(least) + 1)
     }
 
     /// True in this many of 10,000 cases.
@@ -38,14 +38,14 @@ impl SeededRng {
 
     /// True in one of `n` cases.
     pub fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
+        self.draw_below(n) == 0
     }
 
     /// One of the items.
     ///
     /// # Panics
     /// There is none.
-    pub fn pick<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len() as u64) as usize]
+    pub fn draw_item<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.draw_below(items.len() as u64) as usize]
     }
 }

@@ -303,7 +303,7 @@ impl Run {
     fn wake(&mut self, at: usize) -> Result<(), String> {
         let now_us = self.now_us;
         if let Some(shown) = self.pages[at].handle_timeout(now_us) {
-            self.oracle.shown(shown);
+            self.oracle.record_shown(shown);
         }
         self.drain(at)
     }
@@ -317,7 +317,7 @@ impl Run {
             session.handle_durable(confirmed, confirmed);
         }
         while let Some((sender, bytes)) = self.pages[at].poll_sent() {
-            self.oracle.sent(&sender, &bytes)?;
+            self.oracle.check_sent(&sender, &bytes)?;
         }
         while let Some(effect) = self.pages[at].poll_effect() {
             self.perform(at, effect)?;
@@ -330,7 +330,7 @@ impl Run {
             if self.scenario.liar.is_some_and(|liar| liar.person == person) {
                 return Ok(());
             }
-            self.oracle.watch(number, peer)?;
+            self.oracle.watch_peer(number, peer)?;
             if self.scenario.liar.is_none() {
                 self.watch_progress(at)?;
             }
@@ -377,25 +377,25 @@ impl Run {
                     self.hang_up(conn);
                 }
             }
-            PageEffect::Send(message) => self.up(at, &message)?,
+            PageEffect::Send(message) => self.send_up(at, &message)?,
             PageEffect::Datagram { to, bytes } => {
                 if let Some(&channel) = self.pages[at].channels.get(&to) {
-                    self.datagram(at, channel, to, bytes)?;
+                    self.send_datagram(at, channel, to, bytes)?;
                 }
             }
             PageEffect::OpenChannel { seat } => {
                 self.close_channel(at, seat);
-                self.channels.wish(at, seat);
-                self.attempt(at, seat);
+                self.channels.add_wish(at, seat);
+                self.attempt_channel(at, seat);
             }
             PageEffect::CloseChannel { seat } => {
-                self.channels.unwish(at, seat);
+                self.channels.remove_wish(at, seat);
                 self.close_channel(at, seat);
             }
             // Channels come up by themselves here.
             PageEffect::Signal { .. } => {}
             PageEffect::LoadWorld(era) => {
-                let takes_us = self.rng.between(20_000, LOADS_WITHIN_US);
+                let takes_us = self.rng.draw_between(20_000, LOADS_WITHIN_US);
                 self.later(now_us + takes_us, Happening::Loaded(at, era.0));
             }
             PageEffect::RememberSession(session) => self.tokens[person] = session,
@@ -404,8 +404,8 @@ impl Run {
     }
 
     fn happen(&mut self, happening: Happening) -> Result<(), String> {
-        if let Some(at) = self.whose(&happening)
-            && self.waits(at, &happening)
+        if let Some(at) = self.tab_that_meets(&happening)
+            && self.must_wait(at, &happening)
         {
             return Ok(());
         }
@@ -416,27 +416,27 @@ impl Run {
         match happening {
             Happening::Arrive(person) => self.open(person),
             Happening::Reopen(person) => self.open(person),
-            Happening::Fault(number) => self.fault(self.scenario.faults[number].1)?,
+            Happening::Fault(number) => self.inject_fault(self.scenario.faults[number].1)?,
             Happening::Show(at) => {
                 if self.pages[at].is_alive {
                     self.pages[at].handle_hidden(self.now_us, false);
                     self.drain(at)?;
                 }
             }
-            Happening::Thaw(at) => self.thaw(at)?,
+            Happening::Thaw(at) => self.thaw_tab(at)?,
             Happening::Start => {
                 self.trace
                     .line(self.now_us, || "the server starts again".into());
                 self.server.start(self.now_us)?;
-                self.oracle.restarted(&self.server.storage().disk)?;
+                self.oracle.check_restart(&self.server.storage().disk)?;
                 self.send_out()?;
             }
-            Happening::Accept(conn) => self.accept(conn),
-            Happening::Opened(conn) => self.opened(conn)?,
+            Happening::Accept(conn) => self.accept_socket(conn),
+            Happening::Opened(conn) => self.handle_opened(conn)?,
             Happening::Up(conn, bytes) => self.message_up(conn, &bytes)?,
             Happening::Down(conn, bytes) => self.message_down(conn, &bytes)?,
-            Happening::Gone(conn) => self.gone(conn)?,
-            Happening::Lost(conn) => self.lost(conn)?,
+            Happening::Gone(conn) => self.handle_gone(conn)?,
+            Happening::Lost(conn) => self.handle_lost(conn)?,
             Happening::Channel(channel) => self.channel_up(channel),
             Happening::ChannelOpen(channel, side) => self.channel_open(channel, side)?,
             Happening::ChannelGone(at, seat) => self.channel_gone(at, Seat(seat))?,

@@ -170,30 +170,30 @@ impl Scenario {
 
     fn drawn(seed: u64, settle: impl FnOnce(&mut StudyDraw)) -> Self {
         let mut rng = SeededRng::new(seed, "scenario");
-        let mood = match rng.below(10) {
+        let mood = match rng.draw_below(10) {
             0 => Mood::Calm,
             1 | 2 => Mood::Network,
             _ => Mood::Everything,
         };
         let mut terms = StudyDraw::new(&mut rng);
-        terms.vary(&mut SeededRng::new(seed, "rules"));
+        terms.vary_terms(&mut SeededRng::new(seed, "rules"));
         settle(&mut terms);
         let count = people(&mut rng, usize::from(terms.seats));
         let people: Vec<Person> = (0..count).map(|_| person(&mut rng, mood, &terms)).collect();
         let round_us = u64::from(terms.episodes) * (8_000_000 + terms.playing_us());
         // Half of it, as people are seldom that slow.
         let rounds_us = u64::from(terms.rounds) * (round_us + terms.pages.lasts_us() / 2);
-        let heals_us = 2_000_000 + rounds_us + rng.below(3_000_000);
+        let heals_us = 2_000_000 + rounds_us + rng.draw_below(3_000_000);
         let ways = ways(&mut rng, mood, count);
         let (mut partitions, mut faults) = (Vec::new(), Vec::new());
         if mood != Mood::Calm {
-            for _ in 0..rng.below(4) {
+            for _ in 0..rng.draw_below(4) {
                 partitions.extend(partition(&mut rng, count, heals_us));
             }
         }
         if mood == Mood::Everything {
-            for _ in 0..1 + rng.below(6) {
-                let at_us = rng.between(1_000_000, heals_us);
+            for _ in 0..1 + rng.draw_below(6) {
+                let at_us = rng.draw_between(1_000_000, heals_us);
                 faults.push((at_us, fault(&mut rng, count)));
             }
         }
@@ -215,16 +215,16 @@ impl Scenario {
     /// Two people on a good network in a short episode, in which nothing goes wrong except one death.
     pub fn calm(seed: u64, kill: Option<(u64, Victim)>) -> Self {
         let mut rng = SeededRng::new(seed, "calm");
-        let terms = StudyDraw::short(&mut rng);
+        let terms = StudyDraw::draw_short(&mut rng);
         Self::short(seed, rng, terms, Mood::Calm, kill)
     }
 
     /// Three to eight people on bad networks in a short episode, in which nothing else goes wrong except one death.
     pub fn crowd(seed: u64, kill: Option<(u64, Victim)>) -> Self {
         let mut rng = SeededRng::new(seed, "crowd");
-        let mut terms = StudyDraw::short(&mut rng);
-        terms.seats = rng.between(3, 8) as u8;
-        terms.then = rng.pick(&["bot", "bot", "partner_left", "technical"]);
+        let mut terms = StudyDraw::draw_short(&mut rng);
+        terms.seats = rng.draw_between(3, 8) as u8;
+        terms.then = rng.draw_item(&["bot", "bot", "partner_left", "technical"]);
         let mut scenario = Self::short(seed, rng, terms, Mood::Network, kill);
         scenario.has_screens();
         scenario
@@ -261,8 +261,8 @@ impl Scenario {
     /// Two to four people on a good network, one of whose pages is dishonest; in half of the runs the server dies once or twice.
     pub fn lying(seed: u64) -> Self {
         let mut rng = SeededRng::new(seed, "calm");
-        let mut terms = StudyDraw::short(&mut rng);
-        terms.seats = SeededRng::new(seed, "liar's seats").pick(&[2, 2, 3, 4]);
+        let mut terms = StudyDraw::draw_short(&mut rng);
+        terms.seats = SeededRng::new(seed, "liar's seats").draw_item(&[2, 2, 3, 4]);
         let mut scenario = Self::short(seed, rng, terms, Mood::Calm, None);
         let mut rng = SeededRng::new(seed, "liar");
         let (people, horizon) = (scenario.people.len(), scenario.terms.horizon);
@@ -274,9 +274,9 @@ impl Scenario {
         }
         scenario.liar = Some(liar);
         let mut rng = SeededRng::new(seed, "outages");
-        for _ in 0..rng.pick(&[0, 0, 1, 2]) {
-            let at_us = rng.between(3_000_000, 14_000_000);
-            let away_us = rng.between(50_000, 6_000_000);
+        for _ in 0..rng.draw_item(&[0, 0, 1, 2]) {
+            let at_us = rng.draw_between(3_000_000, 14_000_000);
+            let away_us = rng.draw_between(50_000, 6_000_000);
             scenario.faults.push((at_us, Fault::Restart { away_us }));
         }
         // A page that keeps others waiting is missed after a while, and comes back, again and again.
@@ -289,15 +289,16 @@ impl Scenario {
     pub fn slow(seed: u64) -> Self {
         let mut scenario = Self::calm(seed, None);
         let mut rng = SeededRng::new(seed, "slow");
-        let tick_hz = rng.pick(&[20, 30, 60]);
+        let tick_hz = rng.draw_item(&[20, 30, 60]);
         (scenario.terms.tick_hz, scenario.terms.window) = (tick_hz, 16);
         scenario.terms.horizon = 12 * u32::from(tick_hz);
-        scenario.people[0].tick_us = 1_000_000 / u64::from(tick_hz) * rng.between(110, 130) / 100;
+        let slower = rng.draw_between(110, 130);
+        scenario.people[0].tick_us = 1_000_000 / u64::from(tick_hz) * slower / 100;
         scenario.heals_us = 40_000_000;
         scenario.even_us = Some(3_000_000);
         // Ways that take longer there than back show as clocks that are wrong, which is not what this is about.
         let way = Conditions {
-            delay_us: rng.between(1_000, 40_000),
+            delay_us: rng.draw_between(1_000, 40_000),
             jitter_us: 2_000,
             ..Conditions::default()
         };
@@ -322,8 +323,8 @@ impl Scenario {
         scenario.terms.grace_s = 20;
         scenario.heals_us = 30_000_000;
         let mut rng = SeededRng::new(seed, "leased");
-        let at_us = rng.between(8_000_000, 11_000_000);
-        let away_us = rng.between(3_500_000, 5_000_000);
+        let at_us = rng.draw_between(8_000_000, 11_000_000);
+        let away_us = rng.draw_between(3_500_000, 5_000_000);
         scenario.faults.push((
             at_us,
             Fault::Reload {
@@ -349,30 +350,30 @@ impl Scenario {
 
 /// How many people come: all seats in most runs, one at least.
 fn people(rng: &mut SeededRng, seats: usize) -> usize {
-    match rng.below(4) {
-        0 => 1 + rng.below(seats as u64) as usize,
+    match rng.draw_below(4) {
+        0 => 1 + rng.draw_below(seats as u64) as usize,
         _ => seats,
     }
 }
 
 fn person(rng: &mut SeededRng, mood: Mood, terms: &StudyDraw) -> Person {
     let calm = mood == Mood::Calm;
-    let drift_ppm = match rng.below(4) {
-        _ if calm => rng.below(100) as i64 - 50,
-        0 => rng.below(100_001) as i64 - 50_000,
-        _ => rng.below(200) as i64 - 100,
+    let drift_ppm = match rng.draw_below(4) {
+        _ if calm => rng.draw_below(100) as i64 - 50,
+        0 => rng.draw_below(100_001) as i64 - 50_000,
+        _ => rng.draw_below(200) as i64 - 100,
     };
     let period_us = 1_000_000 / u64::from(terms.tick_hz);
-    let tick_us = match rng.below(8) {
-        0 if !calm => period_us * rng.between(50, 130) / 100,
-        _ => rng.below(300),
+    let tick_us = match rng.draw_below(8) {
+        0 if !calm => period_us * rng.draw_between(50, 130) / 100,
+        _ => rng.draw_below(300),
     };
     Person {
-        arrives_us: rng.below(2_000_000),
-        clock_us: 1_000_000_000 + rng.below(4_000_000_000),
+        arrives_us: rng.draw_below(2_000_000),
+        clock_us: 1_000_000_000 + rng.draw_below(4_000_000_000),
         drift_ppm,
         tick_us,
-        acts_us: rng.pick(&[100_000, 300_000, 1_000_000]),
+        acts_us: rng.draw_item(&[100_000, 300_000, 1_000_000]),
         direct: calm || !rng.one_in(6),
         frame_us: None,
     }
@@ -380,11 +381,11 @@ fn person(rng: &mut SeededRng, mood: Mood, terms: &StudyDraw) -> Person {
 
 fn conditions(rng: &mut SeededRng, mood: Mood) -> Conditions {
     let good = Conditions {
-        delay_us: 1_000 + rng.below(30_000),
+        delay_us: 1_000 + rng.draw_below(30_000),
         jitter_us: 2_000,
         ..Conditions::default()
     };
-    match rng.below(4) {
+    match rng.draw_below(4) {
         _ if mood == Mood::Calm => good,
         0 => good,
         1 => Conditions {
@@ -402,11 +403,14 @@ fn conditions(rng: &mut SeededRng, mood: Mood) -> Conditions {
             burst: (50, 2_000),
         },
         _ => Conditions {
-            delay_us: rng.below(150_000),
-            jitter_us: rng.below(150_000),
-            loss: rng.below(3_000) as u32,
-            double: rng.below(2_000) as u32,
-            burst: (rng.below(150) as u32, 300 + rng.below(2_000) as u32),
+            delay_us: rng.draw_below(150_000),
+            jitter_us: rng.draw_below(150_000),
+            loss: rng.draw_below(3_000) as u32,
+            double: rng.draw_below(2_000) as u32,
+            burst: (
+                rng.draw_below(150) as u32,
+                300 + rng.draw_below(2_000) as u32,
+            ),
         },
     }
 }
@@ -418,11 +422,8 @@ fn ways(rng: &mut SeededRng, mood: Mood, people: usize) -> BTreeMap<(End, End), 
     let mut ways = BTreeMap::new();
     for &from in &ends {
         for &to in ends.iter().filter(|&&to| to != from) {
-            let own = if rng.one_in(4) {
-                conditions(rng, mood)
-            } else {
-                all
-            };
+            let is_own = rng.one_in(4);
+            let own = if is_own { conditions(rng, mood) } else { all };
             let server = from == End::Server || to == End::Server;
             ways.insert(
                 (from, to),
@@ -443,18 +444,18 @@ fn ways(rng: &mut SeededRng, mood: Mood, people: usize) -> BTreeMap<(End, End), 
 
 /// A partition of one way, both ways, or of a person from everybody.
 fn partition(rng: &mut SeededRng, people: usize, heals_us: u64) -> Vec<Partition> {
-    let from_us = rng.between(1_000_000, heals_us);
+    let from_us = rng.draw_between(1_000_000, heals_us);
     let longest_us = if rng.one_in(4) { 12_000_000 } else { 3_000_000 };
-    let to_us = (from_us + rng.between(100_000, longest_us)).min(heals_us);
+    let to_us = (from_us + rng.draw_between(100_000, longest_us)).min(heals_us);
     let cut = |from, to| Partition {
         from,
         to,
         from_us,
         to_us,
     };
-    let one = End::Person(rng.below(people as u64) as usize);
-    let other = End::Person(rng.below(people as u64) as usize);
-    match rng.below(5) {
+    let one = End::Person(rng.draw_below(people as u64) as usize);
+    let other = End::Person(rng.draw_below(people as u64) as usize);
+    match rng.draw_below(5) {
         0 => vec![cut(one, End::Server), cut(End::Server, one)],
         1 => vec![cut(one, other)],
         2 => vec![cut(one, other), cut(other, one)],
@@ -468,32 +469,32 @@ fn partition(rng: &mut SeededRng, people: usize, heals_us: u64) -> Vec<Partition
 }
 
 fn fault(rng: &mut SeededRng, people: usize) -> Fault {
-    let person = rng.below(people as u64) as usize;
-    match rng.below(24) {
+    let person = rng.draw_below(people as u64) as usize;
+    match rng.draw_below(24) {
         0..=5 => Fault::Reload {
             person,
             farewell: !rng.one_in(4),
-            away_us: rng.between(100_000, 3_000_000),
+            away_us: rng.draw_between(100_000, 3_000_000),
         },
         6..=8 => Fault::Crash {
             person,
             told: rng.one_in(2),
-            away_us: (!rng.one_in(4)).then(|| rng.between(500_000, 9_000_000)),
+            away_us: (!rng.one_in(4)).then(|| rng.draw_between(500_000, 9_000_000)),
         },
         9 | 10 => Fault::SecondTab { person },
         11..=13 => Fault::Freeze {
             person,
-            for_us: rng.between(50_000, 5_000_000),
+            for_us: rng.draw_between(50_000, 5_000_000),
         },
         14..=16 => Fault::Hide {
             person,
-            for_us: rng.between(200_000, 9_000_000),
+            for_us: rng.draw_between(200_000, 9_000_000),
         },
         17..=19 => Fault::DropSocket { person },
         20 => Fault::DropChannels { person },
         21 if rng.one_in(2) => Fault::Leave { person },
         _ => Fault::Restart {
-            away_us: rng.between(50_000, 6_000_000),
+            away_us: rng.draw_between(50_000, 6_000_000),
         },
     }
 }

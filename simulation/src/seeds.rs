@@ -54,7 +54,7 @@ impl Ground {
     ///
     /// # Errors
     /// The run fails although nobody dies.
-    pub fn kills(self, seed: u64, most: u64) -> Result<Vec<Case>, String> {
+    pub fn kill_cases(self, seed: u64, most: u64) -> Result<Vec<Case>, String> {
         let mut run = Run::new(
             self.scenario(seed, None),
             FaultInjection::default(),
@@ -105,7 +105,7 @@ impl Death {
 
 impl Case {
     /// The run.
-    pub fn scenario(self) -> Scenario {
+    pub fn make_scenario(self) -> Scenario {
         match self {
             Self::Seed(seed) => Scenario::new(seed),
             Self::Leased(seed) => Scenario::leased(seed),
@@ -155,10 +155,10 @@ impl Case {
     }
 
     /// For one seed in a hundred, its run with nine to sixteen seats.
-    pub fn full(seed: u64) -> Option<Self> {
+    pub fn full_cases(seed: u64) -> Option<Self> {
         let mut rng = SeededRng::new(seed, "seats");
         let is_full = rng.one_in(100);
-        is_full.then(|| Self::Seats(seed, rng.between(9, 16) as u8))
+        is_full.then(|| Self::Seats(seed, rng.draw_between(9, 16) as u8))
     }
 
     /// For one seed in eight, its run with shared seats.
@@ -169,7 +169,7 @@ impl Case {
 }
 
 /// The committed seeds, each alone, with its number of seats, or with shared seats.
-pub fn committed() -> Vec<Case> {
+pub fn committed_cases() -> Vec<Case> {
     let lines = COMMITTED
         .lines()
         .map(|line| line.split('#').next().unwrap_or_default());
@@ -193,7 +193,7 @@ fn case(text: &str) -> Option<Case> {
 /// The finding of an oracle, or the place where the program panicked.
 pub fn play(case: Case, injected: FaultInjection, trace: bool) -> Result<RunReport, String> {
     let played = catch_unwind(AssertUnwindSafe(|| {
-        Run::new(case.scenario(), injected, Trace::new(trace)).run()
+        Run::new(case.make_scenario(), injected, Trace::new(trace)).run()
     }));
     played.unwrap_or_else(|panic| {
         let text = panic
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn every_committed_seed_is_read() {
         let lines = COMMITTED.lines().filter(|line| !line.starts_with('#'));
-        assert_eq!(committed().len(), lines.count());
-        assert!(committed().contains(&Case::Seats(31_015_494, 12)));
+        assert_eq!(committed_cases().len(), lines.count());
+        assert!(committed_cases().contains(&Case::Seats(31_015_494, 12)));
     }
 }

@@ -98,7 +98,7 @@ struct EpisodeWriter {
 }
 
 /// Limits whose waits are short, so that runs are.
-pub fn limits() -> Limits {
+pub fn test_limits() -> Limits {
     Limits {
         countdown: std::time::Duration::from_millis(1_000),
         restart: std::time::Duration::from_secs(12),
@@ -112,7 +112,7 @@ impl SimulatedServer {
         let program = Program {
             study,
             stages,
-            limits: limits(),
+            limits: test_limits(),
             is_open: true,
         };
         let storage = MemoryStorage {
@@ -163,7 +163,7 @@ impl<S: Storage> SimulatedServer<S> {
     /// Something durable cannot be read.
     pub fn start(&mut self, now_us: u64) -> Result<(), String> {
         // Between two processes the clock of the machine may have been set.
-        self.skew_us += self.rng.below(30_000);
+        self.skew_us += self.rng.draw_below(30_000);
         let clock_us = self.clock_us(now_us);
         let (restored, logs) = self.storage.restore(clock_us, &self.program.study)?;
         let mut writers = BTreeMap::new();
@@ -175,9 +175,9 @@ impl<S: Storage> SimulatedServer<S> {
             };
             writers.insert(era.0, writer);
         }
-        let mut rng = SeededRng::new(self.rng.bits(), "secrets");
+        let mut rng = SeededRng::new(self.rng.draw_bits(), "secrets");
         let random = Box::new(move |bytes: &mut [u8]| {
-            bytes.fill_with(|| rng.bits() as u8);
+            bytes.fill_with(|| rng.draw_bits() as u8);
         });
         let arbiter = Arbiter::new(
             clock_us,
@@ -204,7 +204,7 @@ impl<S: Storage> SimulatedServer<S> {
     ///
     /// # Errors
     /// The database refuses the write that just made it.
-    pub fn crash(&mut self, now_us: u64) -> Result<(), String> {
+    pub fn crash_and_restart(&mut self, now_us: u64) -> Result<(), String> {
         let clock_us = self.clock_us(now_us);
         let Some(process) = self.process.take() else {
             return Ok(());
@@ -226,7 +226,7 @@ impl<S: Storage> SimulatedServer<S> {
                 Some((_, Event::Opened(..), _)) => {}
                 Some((_, _, before)) => {
                     let written = len.saturating_sub(before) as u64;
-                    let kept = before + self.rng.between(0, written) as usize;
+                    let kept = before + self.rng.draw_between(0, written) as usize;
                     self.storage.tear(&writer.name, kept);
                 }
                 None => {}
@@ -408,8 +408,8 @@ impl EpisodeWriter {
 
 /// Half a millisecond for the disk, now and then much more.
 fn latency(rng: &mut SeededRng) -> u64 {
-    match rng.below(20) {
-        0 => rng.between(1_000, 60_000),
-        _ => rng.between(100, 1_000),
+    match rng.draw_below(20) {
+        0 => rng.draw_between(1_000, 60_000),
+        _ => rng.draw_between(100, 1_000),
     }
 }

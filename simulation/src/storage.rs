@@ -6,7 +6,7 @@ use protocol::log::Header;
 use server_core::arbiter::{Restored, Write};
 use study::Study;
 
-use crate::agent::stored;
+use crate::agent::read_stored;
 use crate::database::Database;
 use crate::disk::Disk;
 
@@ -61,7 +61,7 @@ impl Storage for MemoryStorage {
     fn create(&mut self, header: Header) -> Result<Episode, OpenError> {
         let file = self.disk.create(&header.episode);
         let file = file.ok_or_else(|| std::io::Error::other("the file is there"))?;
-        Episode::create_in(Box::new(file), header, stored)
+        Episode::create_in(Box::new(file), header, read_stored)
     }
 
     fn file_len(&self, episode: &str) -> Option<usize> {
@@ -70,7 +70,7 @@ impl Storage for MemoryStorage {
 
     fn tear(&mut self, episode: &str, len: usize) {
         if let Some(file) = self.disk.open(episode) {
-            file.tear(len);
+            file.tear_write(len);
         }
     }
 
@@ -87,7 +87,7 @@ impl Storage for MemoryStorage {
         for row in self.database.running() {
             let file = self.disk.open(&row.episode);
             let file = file.ok_or_else(|| format!("recovery: {} has no file", row.episode))?;
-            let episode = Episode::recover_from(Box::new(file), stored)
+            let episode = Episode::recover_from(Box::new(file), read_stored)
                 .map_err(|error| format!("recovery: {}: {error}", row.episode))?;
             running.push((row, episode));
         }

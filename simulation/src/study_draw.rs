@@ -102,42 +102,42 @@ impl StudyDraw {
     /// StudyDraw drawn from a seed.
     pub fn new(rng: &mut SeededRng) -> Self {
         let kitchen = rng.one_in(8);
-        let tick_hz = rng.pick(&[10, 10, 20, 30, 60]);
-        let seconds = rng.between(3, 8) as u32;
-        let least = rng.below(3) as u8;
+        let tick_hz = rng.draw_item(&[10, 10, 20, 30, 60]);
+        let seconds = rng.draw_between(3, 8) as u32;
+        let least = rng.draw_below(3) as u8;
         Self {
             kitchen,
             seats: if kitchen {
                 2
             } else {
-                rng.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8])
+                rng.draw_item(&[2, 2, 2, 3, 3, 4, 5, 6, 8])
             },
             turns: false,
             alone: false,
-            rounds: rng.pick(&[1, 1, 2]),
+            rounds: rng.draw_item(&[1, 1, 2]),
             episodes: 1,
             rests: false,
             pages: Pages::default(),
             until: None,
             tick_hz,
-            horizon: seconds * u32::from(tick_hz) + rng.below(30) as u32,
-            window: rng.pick(&[1, 2, 4, 8, 16, 16, 24]),
-            input_delay: (least, least + rng.below(4) as u8),
-            grace_s: rng.between(1, 6) as u32,
-            meanwhile: rng.pick(&["stand", "bot", "hold"]),
-            then: rng.pick(&["bot", "bot", "partner_left", "technical"]),
+            horizon: seconds * u32::from(tick_hz) + rng.draw_below(30) as u32,
+            window: rng.draw_item(&[1, 2, 4, 8, 16, 16, 24]),
+            input_delay: (least, least + rng.draw_below(4) as u8),
+            grace_s: rng.draw_between(1, 6) as u32,
+            meanwhile: rng.draw_item(&["stand", "bot", "hold"]),
+            then: rng.draw_item(&["bot", "bot", "partner_left", "technical"]),
             policy: match (kitchen, seconds % 2) {
                 (true, 0) => agent::CALL,
                 (true, _) => "cook",
                 (false, _) => "random",
             },
-            hidden_tab: (1, rng.between(2, 8) as u32),
+            hidden_tab: (1, rng.draw_between(2, 8) as u32),
             shared: None,
         }
     }
 
     /// A short episode of two people.
-    pub fn short(rng: &mut SeededRng) -> Self {
+    pub fn draw_short(rng: &mut SeededRng) -> Self {
         Self {
             kitchen: false,
             seats: 2,
@@ -153,8 +153,8 @@ impl StudyDraw {
             window: 8,
             input_delay: (0, 2),
             grace_s: 2,
-            meanwhile: rng.pick(&["stand", "bot", "hold"]),
-            then: rng.pick(&["bot", "partner_left"]),
+            meanwhile: rng.draw_item(&["stand", "bot", "hold"]),
+            then: rng.draw_item(&["bot", "partner_left"]),
             policy: "random",
             hidden_tab: (1, 4),
             shared: None,
@@ -163,14 +163,14 @@ impl StudyDraw {
 
     /// Draws several episodes in a stage, and what ends them early. These draws are separate, so that the other
     /// meanings of a seed do not change.
-    pub fn vary(&mut self, rng: &mut SeededRng) {
+    pub fn vary_terms(&mut self, rng: &mut SeededRng) {
         if rng.one_in(4) {
-            self.episodes = rng.between(2, 3) as u8;
+            self.episodes = rng.draw_between(2, 3) as u8;
             self.rests = rng.one_in(2);
         }
-        let early = rng.between(1, u64::from(self.horizon));
+        let early = rng.draw_between(1, u64::from(self.horizon));
         let seconds = early as f64 / f64::from(self.tick_hz);
-        self.until = match rng.below(6) {
+        self.until = match rng.draw_below(6) {
             0 => Some(format!("ticks >= {early}")),
             1 => Some("score >= 1".to_owned()),
             2 => Some(format!("score >= 2 || elapsed_s >= {seconds}")),
@@ -204,7 +204,7 @@ impl StudyDraw {
         }
         if self.turns {
             let rng = if self.alone { rng } else { together };
-            self.horizon = rng.between(4, 40) as u32;
+            self.horizon = rng.draw_between(4, 40) as u32;
             // In turns no time passes that a formula could ask for.
             self.until = self.until.take().filter(|until| !until.contains("_s"));
         }
@@ -215,9 +215,9 @@ impl StudyDraw {
         self.shared = Some(SharedDraw {
             mode: match self.turns {
                 true => "choose",
-                false => rng.pick(&["handover", "override"]),
+                false => rng.draw_item(&["handover", "override"]),
             },
-            starts: rng.pick(&["person", "partner"]),
+            starts: rng.draw_item(&["person", "partner"]),
         });
     }
 

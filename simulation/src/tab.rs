@@ -127,14 +127,14 @@ impl Tab {
         now_us: u64,
     ) -> Self {
         let mut rng = SeededRng::new(seed, &format!("page {number}"));
-        let acts_us = now_us + rng.below(machine.acts_us);
+        let acts_us = now_us + rng.draw_below(machine.acts_us);
         // A new page counts from its own opening.
-        let clock_us = machine.clock_us + rng.below(1_000_000_000);
+        let clock_us = machine.clock_us + rng.draw_below(1_000_000_000);
         let credentials = Credentials {
             session,
             ..Credentials::default()
         };
-        let secret = sha256(&rng.bits().to_le_bytes());
+        let secret = sha256(&rng.draw_bits().to_le_bytes());
         let mut tab = Self {
             number,
             person,
@@ -302,7 +302,7 @@ impl Tab {
             _ => {}
         }
         let page_us = self.page_us(now_us);
-        let seen = (self.reader).see(now_us, page_us, event, &mut self.page);
+        let seen = (self.reader).handle_page_event(now_us, page_us, event, &mut self.page);
         self.problem = self.problem.take().or(seen.err());
     }
 
@@ -314,7 +314,9 @@ impl Tab {
             // What comes in wakes it.
             None => now_us + 1_000_000,
         };
-        let slack_us = self.rng.below(if self.is_hidden { 20_000 } else { 3_000 });
+        let slack_us = self
+            .rng
+            .draw_below(if self.is_hidden { 20_000 } else { 3_000 });
         let next_us = next_us.max(now_us + 200).max(self.busy_us) + slack_us;
         self.wakes_us = if self.wakes_us > now_us {
             self.wakes_us.min(next_us)
@@ -330,14 +332,14 @@ impl Tab {
 
     /// The person does something in the episode, or anywhere on the page.
     fn act(&mut self, now_us: u64) {
-        self.acts_us = now_us + 20_000 + self.rng.below(self.pauses_us);
-        let (bits, hidden) = (self.rng.bits(), self.is_hidden);
+        self.acts_us = now_us + 20_000 + self.rng.draw_below(self.pauses_us);
+        let (bits, hidden) = (self.rng.draw_bits(), self.is_hidden);
         let page_us = self.page_us(now_us);
         if !hidden {
             self.page.handle_alive(page_us);
             let sharing = &mut self.sharing;
             self.page.with_peer(page_us, |peer, now| {
-                if sharing.act(peer, now, bits) {
+                if sharing.act_on_frame(peer, now, bits) {
                     return;
                 }
                 let actions = peer
@@ -355,7 +357,7 @@ impl Tab {
     fn draw(&mut self, now_us: u64) -> Option<ShownFrame> {
         let rng = &mut self.rng;
         let frame_us = self.frame_us;
-        self.draws_us = now_us + frame_us.unwrap_or_else(|| 20_000 + rng.below(150_000));
+        self.draws_us = now_us + frame_us.unwrap_or_else(|| 20_000 + rng.draw_below(150_000));
         if self.is_hidden {
             return None;
         }
@@ -440,7 +442,7 @@ impl Tab {
     /// The environment of an episode is loaded.
     pub fn handle_world(&mut self, now_us: u64, era: Era, world: Native) {
         self.call(now_us, |page, page_us| {
-            page.handle_world(page_us, era, world, agent::partners());
+            page.handle_world(page_us, era, world, agent::test_partners());
         });
     }
 

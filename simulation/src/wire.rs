@@ -29,15 +29,15 @@ pub struct Wire {
 
 impl Wire {
     /// When a message sent now arrives at the server.
-    pub fn up(&mut self, now_us: u64, network: &mut NetworkConditions) -> u64 {
-        let arrives_us = network.stream(now_us, End::Person(self.person), End::Server);
+    pub fn send_up(&mut self, now_us: u64, network: &mut NetworkConditions) -> u64 {
+        let arrives_us = network.send_on_stream(now_us, End::Person(self.person), End::Server);
         self.up_us = self.up_us.max(arrives_us);
         self.up_us
     }
 
     /// When a message sent now arrives at the page.
     pub fn down(&mut self, now_us: u64, network: &mut NetworkConditions) -> u64 {
-        let arrives_us = network.stream(now_us, End::Server, End::Person(self.person));
+        let arrives_us = network.send_on_stream(now_us, End::Server, End::Person(self.person));
         self.down_us = self.down_us.max(arrives_us);
         self.down_us
     }
@@ -80,13 +80,13 @@ impl Wires {
     }
 
     /// The connections that the server has.
-    pub fn accepted(&self) -> Vec<u64> {
+    pub fn accepted_sockets(&self) -> Vec<u64> {
         let accepted = self.wires.iter().filter(|(_, wire)| wire.at_server);
         accepted.map(|(&conn, _)| conn).collect()
     }
 
     /// Forgets connections that neither side has.
-    pub fn sweep(&mut self) {
+    pub fn sweep_closed(&mut self) {
         self.wires.retain(|_, wire| wire.at_server || wire.at_page);
     }
 }

@@ -112,12 +112,12 @@ impl DataDir {
     }
 
     /// Folder of the environment modules, each under its hash.
-    pub fn modules(&self) -> PathBuf {
+    pub fn modules_folder(&self) -> PathBuf {
         self.dir.join("modules")
     }
 
     /// Folder of the networks of AI partners, each under its hash.
-    pub fn networks(&self) -> PathBuf {
+    pub fn models_folder(&self) -> PathBuf {
         self.dir.join("networks")
     }
 
@@ -126,7 +126,9 @@ impl DataDir {
     /// # Errors
     /// [`DataError::Io`]
     pub fn store_model(&self, network: &CompiledModel) -> Result<(), DataError> {
-        let path = self.networks().join(format!("{}.network", network.sha256));
+        let path = self
+            .models_folder()
+            .join(format!("{}.network", network.sha256));
         let mut options = OpenOptions::new();
         let mut kept = write_once(&path, options.write(true), &network.bytes);
         if let Some(certificate) = &network.certificate {
@@ -138,7 +140,7 @@ impl DataDir {
             );
             let mut options = OpenOptions::new();
             let beside = write_once(
-                &self.networks().join(name),
+                &self.models_folder().join(name),
                 options.write(true),
                 certificate,
             );
@@ -156,7 +158,7 @@ impl DataDir {
     /// [`DataError::Io`]
     pub fn store_module(&self, env: &str, bytes: Bytes) -> Result<EnvModule, DataError> {
         let hash = sha256_hex(&bytes);
-        let path = self.modules().join(format!("{hash}.wasm"));
+        let path = self.modules_folder().join(format!("{hash}.wasm"));
         let mut options = OpenOptions::new();
         write_once(&path, options.write(true), &bytes).map_err(|error| DataError::Io {
             dir: self.dir.clone(),
@@ -177,7 +179,7 @@ impl DataDir {
         let name = format!("{}.facts", sha256_hex(facts.as_bytes()));
         let mut options = OpenOptions::new();
         let stored = write_once(
-            &self.modules().join(name),
+            &self.modules_folder().join(name),
             options.write(true),
             facts.as_bytes(),
         );
@@ -238,7 +240,7 @@ impl DataDir {
     }
 
     /// The file that says that participants of one study, by its hash, continued in another.
-    pub fn carried(&self, from: &str, to: &str) -> PathBuf {
+    pub fn carried_path(&self, from: &str, to: &str) -> PathBuf {
         self.dir
             .join("studies")
             .join(format!("{from}-{to}.carried"))
@@ -286,7 +288,7 @@ pub fn refuse_rehearsal(dir: &Path) -> Result<(), DataError> {
 ///
 /// # Errors
 /// The disk refused, or the file is no secret of ours.
-pub fn secret(dir: &Path, name: &str) -> io::Result<[u8; 32]> {
+pub fn read_secret(dir: &Path, name: &str) -> io::Result<[u8; 32]> {
     let path = dir.join(name);
     let mut fresh = [0; 32];
     getrandom::fill(&mut fresh).map_err(io::Error::other)?;
@@ -370,7 +372,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let data = DataDir::open(dir.path()).unwrap();
         let module = data.store_module("pong", b"module".into()).unwrap();
-        let stored = fs::read(data.modules().join(format!("{}.wasm", module.hash))).unwrap();
+        let stored = fs::read(data.modules_folder().join(format!("{}.wasm", module.hash))).unwrap();
         assert_eq!(
             (stored.as_slice(), module.hash),
             (&b"module"[..], sha256_hex(b"module"))
@@ -382,9 +384,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         // What a crash left of an earlier try.
         fs::write(dir.path().join("one.part"), "").unwrap();
-        let made = secret(dir.path(), "one.key").unwrap();
-        assert_eq!(secret(dir.path(), "one.key").unwrap(), made);
-        assert_ne!(secret(dir.path(), "two.key").unwrap(), made);
+        let made = read_secret(dir.path(), "one.key").unwrap();
+        assert_eq!(read_secret(dir.path(), "one.key").unwrap(), made);
+        assert_ne!(read_secret(dir.path(), "two.key").unwrap(), made);
         assert!(!dir.path().join("two.part").exists());
         #[cfg(unix)]
         {
@@ -393,7 +395,7 @@ mod tests {
             assert_eq!(mode & 0o777, 0o600);
         }
         fs::write(dir.path().join("one.key"), "short").unwrap();
-        let error = secret(dir.path(), "one.key").unwrap_err();
+        let error = read_secret(dir.path(), "one.key").unwrap_err();
         assert!(error.to_string().contains("one.key is damaged"), "{error}");
     }
 }

@@ -77,7 +77,7 @@ impl Pool {
                 Ok(Transaction(Connection::Sqlite(transaction)))
             }
             Self::Postgres(pool, writer) => {
-                let mut transaction = pool.begin().await.map_err(postgres::error)?;
+                let mut transaction = pool.begin().await.map_err(postgres::map_error)?;
                 let generation = match writer {
                     Writer::Server(generation) => Some(*generation),
                     Writer::Command => None,
@@ -86,7 +86,7 @@ impl Pool {
                     .bind(generation)
                     .execute(&mut *transaction)
                     .await
-                    .map_err(postgres::error)?;
+                    .map_err(postgres::map_error)?;
                 Ok(Transaction(Connection::Postgres(transaction)))
             }
         }
@@ -102,7 +102,7 @@ impl Pool {
             Self::Postgres(pool, _) => {
                 let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
                 let begun = pool.begin_with(begin).await;
-                Connection::Postgres(begun.map_err(postgres::error)?)
+                Connection::Postgres(begun.map_err(postgres::map_error)?)
             }
         }))
     }
@@ -122,7 +122,7 @@ impl Transaction {
         match self.0 {
             Connection::Sqlite(transaction) => Ok(transaction.commit().await?),
             Connection::Postgres(transaction) => {
-                transaction.commit().await.map_err(postgres::error)
+                transaction.commit().await.map_err(postgres::map_error)
             }
         }
     }
@@ -135,7 +135,7 @@ impl Transaction {
         match self.0 {
             Connection::Sqlite(transaction) => Ok(transaction.rollback().await?),
             Connection::Postgres(transaction) => {
-                transaction.rollback().await.map_err(postgres::error)
+                transaction.rollback().await.map_err(postgres::map_error)
             }
         }
     }
@@ -257,11 +257,11 @@ impl Query {
                 .await?
                 .rows_affected(),
             Connection::Postgres(connection) => {
-                let sql = AssertSqlSafe(postgres::translate(self.sql.as_str()));
+                let sql = AssertSqlSafe(postgres::translate_sql(self.sql.as_str()));
                 let done = bound!(Postgres, sql, self.values)
                     .execute(&mut **connection)
                     .await;
-                done.map_err(postgres::error)?.rows_affected()
+                done.map_err(postgres::map_error)?.rows_affected()
             }
         };
         Ok(Done { rows })
@@ -274,7 +274,7 @@ impl Query {
     pub(crate) async fn fetch_all<'a>(self, on: impl Into<On<'a>>) -> Result<Vec<Row>, StoreError> {
         let (sql, values) = (self.sql, self.values);
         let translated =
-            |sql: &SqlStr| AssertSqlSafe(postgres::translate(sql.as_str())).into_sql_str();
+            |sql: &SqlStr| AssertSqlSafe(postgres::translate_sql(sql.as_str())).into_sql_str();
         let rows = match on.into() {
             On::Pool(Pool::Sqlite(pool)) => {
                 Row::of_sqlite(&bound!(Sqlite, sql, values).fetch_all(pool).await?)?
@@ -286,11 +286,11 @@ impl Query {
             )?,
             On::Pool(Pool::Postgres(pool, _)) => {
                 let rows = bound!(Postgres, translated(&sql), values).fetch_all(pool);
-                Row::of_postgres(&rows.await.map_err(postgres::error)?)?
+                Row::of_postgres(&rows.await.map_err(postgres::map_error)?)?
             }
             On::Connection(Connection::Postgres(connection)) => {
                 let rows = bound!(Postgres, translated(&sql), values).fetch_all(&mut **connection);
-                Row::of_postgres(&rows.await.map_err(postgres::error)?)?
+                Row::of_postgres(&rows.await.map_err(postgres::map_error)?)?
             }
         };
         Ok(rows)

@@ -120,7 +120,7 @@ async fn erase_from(
         )
     })?;
     let participant = session.participant;
-    let payments = store.payments().await?;
+    let payments = store.list_payments().await?;
     let payment = payments.iter().find(|it| it.participant == participant);
     let is_due = payment.is_some_and(|payment| payment.state == PayState::Due);
     anyhow::ensure!(
@@ -143,7 +143,9 @@ async fn erase_from(
     progress.withdraw_given(&receipt);
     let position = serde_json::to_string(&progress).context("the place of a participant")?;
     let group = store.erases_groups().await?;
-    store.withdraw(&participant, &receipt, group).await?;
+    store
+        .record_withdrawal(&participant, &receipt, group)
+        .await?;
     store.erase(&participant, &[]).await?;
     store.set_position(&participant, &position).await?;
 
@@ -286,7 +288,7 @@ async fn rewrite_file(
     seat: &WithdrawnSeat,
     rewriting: Rewriting,
 ) -> Result<Result<WithdrawnFile, WithdrawError>, StoreError> {
-    let (before, after) = (rewriting.before(), rewriting.after());
+    let (before, after) = (rewriting.bytes_before(), rewriting.bytes_after());
     store.enter_rewritten_log(seat, before, after).await?;
     if let Err(error) = run_blocking(move || rewriting.replace_file()).await {
         return Ok(Err(error.into()));

@@ -42,7 +42,7 @@ pub fn choose_place(place: KeyPlace) {
 
 impl KeyPlace {
     /// The place that was chosen, or that the environment names, or the user's configuration.
-    pub(crate) fn chosen() -> Self {
+    pub(crate) fn default_place() -> Self {
         if let Some(place) = PLACE.get() {
             return place.clone();
         }
@@ -162,7 +162,7 @@ impl IdentifierKey {
         &self.id
     }
 
-    /// Finds the key of a data folder by its name. A key in the folder is refused, as [`Self::make`] does.
+    /// Finds the key of a data folder by its name. A key in the folder is refused, as [`Self::make_key`] does.
     pub(crate) fn find(id: &str, place: &KeyPlace, data: &Path) -> Result<Self, KeyError> {
         let trial = Self::trial();
         if trial.id == id {
@@ -185,7 +185,7 @@ impl IdentifierKey {
     }
 
     /// Makes the key of a data folder that has none; takes the one that is in the named file already.
-    pub(crate) fn make(place: &KeyPlace, data: &Path) -> Result<Self, KeyError> {
+    pub(crate) fn make_key(place: &KeyPlace, data: &Path) -> Result<Self, KeyError> {
         let mut secret = [0; 32];
         fill(&mut secret)?;
         let file = match place {
@@ -212,12 +212,12 @@ impl IdentifierKey {
     }
 
     /// The hash of a recruiter's identifier by which it is found.
-    pub(crate) fn lookup(&self, identifier: &str) -> String {
+    pub(crate) fn lookup_hash(&self, identifier: &str) -> String {
         to_hex(&keyed_hash(&self.lookup, identifier.as_bytes()))
     }
 
     /// Encrypts the identifier of a session.
-    pub(crate) fn seal(
+    pub(crate) fn seal_identity(
         &self,
         session: &str,
         identity: &Identity,
@@ -238,13 +238,17 @@ impl IdentifierKey {
         let sealed = cipher.encrypt(&XNonce::from(nonce), of_session);
         let sealed = sealed.expect("a text of a few kilobytes is not too long");
         Ok(SealedIdentifier {
-            lookup: self.lookup(&identity.participant),
+            lookup: self.lookup_hash(&identity.participant),
             sealed: [&nonce[..], &sealed].concat(),
         })
     }
 
     /// Decrypts the identifier of a session.
-    pub(crate) fn unseal(&self, session: &str, sealed: &[u8]) -> Result<Identity, KeyError> {
+    pub(crate) fn unseal_identity(
+        &self,
+        session: &str,
+        sealed: &[u8],
+    ) -> Result<Identity, KeyError> {
         let (nonce, sealed) = sealed
             .split_first_chunk::<NONCE_LEN>()
             .ok_or(KeyError::Damaged)?;
@@ -392,30 +396,34 @@ mod tests {
     #[test]
     fn a_sealed_identifier_opens_with_its_key_for_its_session_alone() {
         let (key, other) = (IdentifierKey::new(&[1; 32]), IdentifierKey::new(&[2; 32]));
-        let stored = key.seal("S-1", &identity()).unwrap();
-        assert_eq!(key.unseal("S-1", &stored.sealed).unwrap(), identity());
+        let stored = key.seal_identity("S-1", &identity()).unwrap();
+        assert_eq!(
+            key.unseal_identity("S-1", &stored.sealed).unwrap(),
+            identity()
+        );
         for (key, session) in [(&key, "S-2"), (&other, "S-1")] {
-            let opened = key.unseal(session, &stored.sealed);
+            let opened = key.unseal_identity(session, &stored.sealed);
             assert!(matches!(opened, Err(KeyError::Damaged)));
         }
         for at in [0, NONCE_LEN, stored.sealed.len() - 1] {
             let mut bent = stored.sealed.clone();
             bent[at] ^= 1;
-            assert!(key.unseal("S-1", &bent).is_err(), "byte {at}");
+            assert!(key.unseal_identity("S-1", &bent).is_err(), "byte {at}");
         }
         for len in [0, NONCE_LEN, NONCE_LEN + 15] {
-            assert!(key.unseal("S-1", &stored.sealed[..len]).is_err());
+            assert!(key.unseal_identity("S-1", &stored.sealed[..len]).is_err());
         }
     }
 
     #[test]
     fn equal_identifiers_have_equal_hashes_under_one_key_and_other_bytes_each_time() {
         let (key, other) = (IdentifierKey::new(&[1; 32]), IdentifierKey::new(&[2; 32]));
-        let [one, two] = ["S-1", "S-1"].map(|session| key.seal(session, &identity()).unwrap());
+        let [one, two] =
+            ["S-1", "S-1"].map(|session| key.seal_identity(session, &identity()).unwrap());
         assert_eq!(one.lookup, two.lookup);
         assert_ne!(one.sealed, two.sealed);
-        assert_ne!(one.lookup, other.lookup(&identity().participant));
-        assert_ne!(one.lookup, key.lookup("somebody else"));
+        assert_ne!(one.lookup, other.lookup_hash(&identity().participant));
+        assert_ne!(one.lookup, key.lookup_hash("somebody else"));
     }
 
     #[test]
@@ -424,8 +432,8 @@ mod tests {
         let data = home.path().join("data");
         let file = home.path().join("deep/down/own.key");
         let place = KeyPlace::File(file.clone());
-        let made = IdentifierKey::make(&place, &data).unwrap();
-        let again = IdentifierKey::make(&place, &data).unwrap();
+        let made = IdentifierKey::make_key(&place, &data).unwrap();
+        let again = IdentifierKey::make_key(&place, &data).unwrap();
         let found = IdentifierKey::find(made.id(), &place, &data).unwrap();
         assert_eq!((again.seal, found.seal), (made.seal, made.seal));
         #[cfg(unix)]
@@ -443,7 +451,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let place = KeyPlace::File(home.path().join("own.key"));
         let data = home.path().join("data");
-        let make = || IdentifierKey::make(&place, &data).unwrap().seal;
+        let make = || IdentifierKey::make_key(&place, &data).unwrap().seal;
         let keys: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(make)).collect();
             let joined = threads.into_iter().map(|thread| thread.join().unwrap());
@@ -464,13 +472,13 @@ mod tests {
             "{error}"
         );
         fs::write(&file, "abc").unwrap();
-        let error = IdentifierKey::make(&place, &data).unwrap_err();
+        let error = IdentifierKey::make_key(&place, &data).unwrap_err();
         assert!(matches!(error, KeyError::NoKey(_)), "{error}");
         fs::write(&file, "0f".repeat(32)).unwrap();
         let error = IdentifierKey::find("00", &place, &data).unwrap_err();
         assert!(matches!(error, KeyError::Other { .. }), "{error}");
         let inside = KeyPlace::File(data.join("own.key"));
-        let error = IdentifierKey::make(&inside, &data).unwrap_err();
+        let error = IdentifierKey::make_key(&inside, &data).unwrap_err();
         assert!(matches!(error, KeyError::Inside(_)), "{error}");
         // One that was put there later.
         fs::create_dir(&data).unwrap();

@@ -43,11 +43,11 @@ pub use study_store::{FILE, StudyStore, has_database};
 ///
 /// # Errors
 /// [`StoreError`]
-pub async fn withdrawn(data: &Path) -> Result<Withdrawn, StoreError> {
+pub async fn read_withdrawn(data: &Path) -> Result<Withdrawn, StoreError> {
     let Some(store) = StudyStore::find(data).await? else {
         return Ok(Withdrawn::default());
     };
-    let known = store.withdrawn().await;
+    let known = store.list_withdrawn().await;
     store.close().await;
     // The files name them no more.
     known.map(|mut known| {
@@ -74,11 +74,11 @@ pub async fn episodes(data: &Path) -> Result<Vec<Episode>, StoreError> {
 ///
 /// # Errors
 /// [`StoreError`]
-pub async fn ledger(data: &Path) -> Result<LedgerState, StoreError> {
+pub async fn read_ledger(data: &Path) -> Result<LedgerState, StoreError> {
     let Some(store) = StudyStore::find(data).await? else {
         return Ok(LedgerState::default());
     };
-    let state = store.ledger().await;
+    let state = store.read_ledger().await;
     store.close().await;
     state
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use protocol::hash::sha256_hex;
 
-use crate::data_folder::secret;
+use crate::data_folder::read_secret;
 
 /// The file of the secret in a data folder.
 pub(crate) const LINKS_KEY: &str = "links.key";
@@ -20,7 +20,7 @@ impl LinkKey {
     /// # Errors
     /// The disk refused, or the file is not a secret of ours.
     pub fn open(data: &Path) -> io::Result<Self> {
-        secret(data, LINKS_KEY).map(Self)
+        read_secret(data, LINKS_KEY).map(Self)
     }
 
     /// The token of the link with this number: 128 bits, lower-case hex.

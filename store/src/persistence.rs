@@ -149,7 +149,9 @@ impl Persistence {
                 receipt,
             } => {
                 let group = self.study.keeping.on_withdraw == Some(OnWithdraw::EraseGroup);
-                self.store.withdraw(&participant, &receipt, group).await?;
+                self.store
+                    .record_withdrawal(&participant, &receipt, group)
+                    .await?;
                 self.erase_withdrawn(true).await
             }
             Write::Forget { participant } => self.store.forget_session(&participant).await,
@@ -303,7 +305,7 @@ impl Persistence {
         if self.store.correct_payment(participant, payment).await? {
             return Ok(None);
         }
-        let mut stored = self.store.payments().await?.into_iter();
+        let mut stored = self.store.list_payments().await?.into_iter();
         let stored = stored.find(|stored| stored.participant == participant);
         Ok(stored.map(|stored| stored.what))
     }
@@ -431,7 +433,7 @@ impl Persistence {
     /// Returns answers as they are stored, with their marks; an unanswered item of attention is stored without a value.
     fn answers(&self, given: server_core::arbiter::StageAnswers) -> Answers {
         let stage = &self.study.timeline[usize::from(given.stage)];
-        let marks = stage.kind.marks(&given.answers);
+        let marks = stage.kind.mark_answers(&given.answers);
         let mut answers = given.answers;
         for mark in &marks {
             if !answers.iter().any(|answer| answer.name == mark.item) {

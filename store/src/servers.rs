@@ -245,7 +245,7 @@ pub async fn ensure_free(data: &Path) -> anyhow::Result<()> {
 
 async fn open(address: &str) -> Result<PgPool, StoreError> {
     let pool = postgres::connect(address, 1, false).await?;
-    postgres::migrate(&pool, &MIGRATIONS).await?;
+    postgres::migrate_schema(&pool, &MIGRATIONS).await?;
     Ok(pool)
 }
 
@@ -428,12 +428,12 @@ impl StudyLease {
             return Ok(());
         };
         let mover = LogMover::new(self.pool(), objects, self.generation).await?;
-        mover.sweep().await?;
+        mover.sweep_logs().await?;
         mover.delete_leftovers().await
     }
 
     /// Waits until this server no longer has the study, and returns the reason.
-    pub async fn lost(&self) -> StoreError {
+    pub async fn lost_lease(&self) -> StoreError {
         let mut lost = self.lost.clone();
         let why = lost.wait_for(Option::is_some).await.map(|why| *why);
         match why {

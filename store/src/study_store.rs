@@ -81,7 +81,7 @@ impl StudyStore {
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full);
-        let store = Self::new(connect(options).await?, data, KeyPlace::chosen());
+        let store = Self::new(connect(options).await?, data, KeyPlace::default_place());
         store.migrate().await?;
         Ok(store)
     }
@@ -102,9 +102,9 @@ impl StudyStore {
 
     async fn open_shared(data: &Path, address: &str, writer: Writer) -> Result<Self, StoreError> {
         let pool = postgres::connect(address, CONNECTIONS, false).await?;
-        postgres::migrate(&pool, &MIGRATIONS).await?;
+        postgres::migrate_schema(&pool, &MIGRATIONS).await?;
         let pool = Pool::Postgres(pool, writer);
-        Ok(Self::new(pool, data, KeyPlace::chosen()))
+        Ok(Self::new(pool, data, KeyPlace::default_place()))
     }
 
     /// Opens the store of a rehearsal on a virtual clock: nothing waits for the disk, and rows have the last time given
@@ -152,7 +152,7 @@ impl StudyStore {
     /// # Errors
     /// [`StoreError`], also for any other store.
     pub async fn tell_time(&self, now_us: u64) -> Result<(), StoreError> {
-        told_time::tell(&self.pool, now_us).await
+        told_time::record_time(&self.pool, now_us).await
     }
 
     /// Opens the store of a data folder for reading, also while a server writes to it.
@@ -167,7 +167,7 @@ impl StudyStore {
             }
             None => connect(options(data).read_only(true)).await?,
         };
-        let store = Self::new(pool, data, KeyPlace::chosen());
+        let store = Self::new(pool, data, KeyPlace::default_place());
         store.version().await?;
         Ok(store)
     }
@@ -181,7 +181,7 @@ impl StudyStore {
             return Self::open(data).await;
         }
         let options = options(data).synchronous(SqliteSynchronous::Full);
-        let store = Self::new(connect(options).await?, data, KeyPlace::chosen());
+        let store = Self::new(connect(options).await?, data, KeyPlace::default_place());
         match store.version().await? {
             version if version < MIGRATIONS.len() => {
                 store.close().await;
@@ -290,7 +290,7 @@ impl StudyStore {
     }
 
     /// All participant links, oldest first.
-    pub async fn links(&self) -> Result<Vec<ParticipantLink>, StoreError> {
+    pub async fn list_links(&self) -> Result<Vec<ParticipantLink>, StoreError> {
         let sql = "SELECT links.token_hash, participant, links.created_at FROM links \
                    LEFT JOIN sessions ON link_hash = links.token_hash ORDER BY links.rowid";
         let rows = query(sql).fetch_all(&self.pool).await?;
@@ -317,7 +317,7 @@ impl StudyStore {
     }
 
     /// The studies in canonical form, the last one last.
-    pub async fn studies(&self) -> Result<Vec<String>, StoreError> {
+    pub async fn list_studies(&self) -> Result<Vec<String>, StoreError> {
         // A folder that is only read may be older than the table.
         if self.version().await? < 4 {
             return Ok(Vec::new());

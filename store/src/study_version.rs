@@ -28,7 +28,7 @@ pub enum OnStudyChange {
 ///
 /// # Errors
 /// They cannot continue in this version, or `changed` refuses them.
-pub fn stale(
+pub fn list_stale(
     study: &Study,
     data: &DataDir,
     sessions: &[Session],
@@ -36,7 +36,9 @@ pub fn stale(
 ) -> anyhow::Result<BTreeSet<String>> {
     let is_stale = |session: &&Session| {
         let old = &session.study_hash;
-        session.outcome.is_none() && *old != study.hash && !data.carried(old, &study.hash).exists()
+        session.outcome.is_none()
+            && *old != study.hash
+            && !data.carried_path(old, &study.hash).exists()
     };
     let stale: Vec<&Session> = sessions.iter().filter(is_stale).collect();
     let hashes: BTreeSet<&str> = stale
@@ -60,7 +62,7 @@ pub fn stale(
         ),
         OnStudyChange::Carry => {
             for hash in hashes {
-                let file = data.carried(hash, &study.hash);
+                let file = data.carried_path(hash, &study.hash);
                 std::fs::write(&file, "")
                     .with_context(|| format!("cannot write {}", file.display()))?;
             }

@@ -80,32 +80,32 @@ fn is_true(value: &bool) -> bool {
 pub(crate) fn read(place: &Cursor<'_>) -> Option<About> {
     let mut fields = place.fields("what the study is")?;
     let id = fields.key("id", "The name of the study in data and files.");
-    let id = id.need("my-study", |place| place.id());
+    let id = id.require_key("my-study", |place| place.id());
     let version = fields.key("version", "Your own version number.");
-    let version = version.need("1.0.0", |place| place.text(40));
+    let version = version.require_key("1.0.0", |place| place.text(40));
     let doc = "The main language of the study, such as `en` or `pt-BR`. Every text by language must include it.";
     let language = fields
         .key("language", doc)
-        .or("en".to_owned(), |place| text::language(&place));
+        .or("en".to_owned(), |place| text::read_language(&place));
     let own = language.as_deref().unwrap_or("en");
     let doc = "The languages that participants can choose, including `language`. Every page and every text by \
                language must exist in each. By default the languages in which the title and all pages exist.";
     let languages = fields
         .key("languages", doc)
-        .or(Vec::new(), |place| text::languages(&place, own));
+        .or(Vec::new(), |place| text::read_languages(&place, own));
     let all = languages.as_deref().unwrap_or_default();
     let known = Languages { own, all };
     let title = fields.key("title", "The title at the top of every page.");
-    let title = title.need("Cooking together", |place| text::read(&place, known, 200));
+    let title = title.require_key("Cooking together", |place| text::read(&place, known, 200));
     let contact = fields.key(
         "contact",
         "The contact for participants, such as an e-mail address.",
     );
-    let contact = contact.need("lab@example.edu", |place| place.text(200));
+    let contact = contact.require_key("lab@example.edu", |place| place.text(200));
     let doc = "Whether every page has a button with which participants write to the researchers, who answer at the \
                dashboard. Without it, they can only answer. By default `true`.";
     let help_button = fields.key("help_button", doc);
-    let help_button = help_button.or(true, |place| place.flag());
+    let help_button = help_button.or(true, |place| place.read_flag());
     let doc =
         "The protocol number of the ethics board. It is stored with the study in the data folder.";
     let protocol = fields.key("protocol", doc).maybe(|place| place.text(100));
@@ -130,7 +130,7 @@ fn keeping(fields: &mut Fields<'_>) -> Option<Keeping> {
         "The retention period, in days. Recorded data are erased this many days after the participant was last \
          seen; outcome and payment stay. By default nothing is erased.",
     );
-    let days = days.maybe(|place| place.whole(1..=36_500, "days"));
+    let days = days.maybe(|place| place.read_whole(1..=36_500, "days"));
     let ways = [
         ("erase_own", OnWithdraw::EraseOwn),
         ("erase_group", OnWithdraw::EraseGroup),
@@ -140,18 +140,18 @@ fn keeping(fields: &mut Fields<'_>) -> Option<Keeping> {
                `erase_own`.";
     let withdraw = fields
         .key("on_withdraw", doc)
-        .maybe(|place| place.word("choice", &ways));
+        .maybe(|place| place.read_word("choice", &ways));
     let choices = [("keep", OnLeave::Keep), ("erase", OnLeave::Erase)];
     let doc = "What becomes of the data of a participant who leaves with the button. `keep`: they stay. `erase`: they \
                are erased as `on_withdraw` says. By default `keep`.";
     let leave = fields
         .key("on_leave", doc)
-        .maybe(|place| place.word("choice", &choices));
+        .maybe(|place| place.read_word("choice", &choices));
     let doc = "The time after which an abandoned session ends as `timed_out`, in hours. By default three times \
                `recruitment.minutes`, for sessions that have passed their first stage.";
     let hours = fields
         .key("expires_h", doc)
-        .maybe(|place| place.whole(1..=8_760, "hours"));
+        .maybe(|place| place.read_whole(1..=8_760, "hours"));
     Some(Keeping {
         retention_days: days?,
         on_withdraw: withdraw?,

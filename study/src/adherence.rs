@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::folder::Source;
 use crate::limits::MAX_ADHERENCE;
 use crate::partners::NamedPartner;
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::read::{Cursor, Fields};
 use crate::stage::ai_partner::{self, AiPartner};
 use crate::stage::env::RunOn;
@@ -66,11 +66,11 @@ fn read_measure(source: Source<'_>, place: &Cursor<'_>) -> Option<AdherenceMeasu
     let name = read_name(&mut fields);
     let doc = "The env stage whose episodes are measured.";
     let stage = fields.key("stage", doc);
-    let stage = stage.need("play", |place| place.id());
+    let stage = stage.require_key("play", |place| place.id());
     let doc = "The policy: a script (`cook`, `random`, `idle`), the file of an ONNX model in the study folder, or an AI \
                partner of `partners`. Its reaction delay and noise do not count.";
     let policy = fields.key("policy", doc);
-    let policy = policy.need("cook", |place| read_policy(source, &place));
+    let policy = policy.require_key("cook", |place| read_policy(source, &place));
     fields.done();
     Some(AdherenceMeasure {
         name: name?,
@@ -82,12 +82,12 @@ fn read_measure(source: Source<'_>, place: &Cursor<'_>) -> Option<AdherenceMeasu
 fn read_name(fields: &mut Fields<'_>) -> Option<String> {
     let doc =
         "The name of the measure in the table `adherence` and in the formulas of `exclusions`.";
-    fields.key("name", doc).need("greedy", |place| {
+    fields.key("name", doc).require_key("greedy", |place| {
         let name = place.text(40)?;
         let is_good = name.starts_with(|c: char| c.is_ascii_lowercase())
             && (name.chars()).all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
         if !is_good {
-            place.wrong(format!(
+            place.report_problem(format!(
                 "`{name}` cannot be named in a formula; use lower-case letters, digits and `_`, a letter first"
             ));
         }
@@ -103,7 +103,7 @@ fn read_policy(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> {
     let partner = match source.partners.get(name) {
         Some(NamedPartner::Ai(partner)) if partner.language_model.is_none() => partner.clone(),
         Some(_) => {
-            place.wrong(format!(
+            place.report_problem(format!(
                 "`{name}` is no single policy that can be asked; name an AI partner without a language model, or a policy"
             ));
             return None;
@@ -111,7 +111,7 @@ fn read_policy(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> {
         None => ai_partner::read_policy_alone(source, place)?,
     };
     if partner.policy == ai_partner::ENVIRONMENT {
-        place.wrong("a function of an environment is only there while it plays; name a script or the file of a model");
+        place.report_problem("a function of an environment is only there while it plays; name a script or the file of a model");
         return None;
     }
     Some(AiPartner {
@@ -147,7 +147,7 @@ pub(crate) fn check_stages(
             None if stages.iter().any(Option::is_none) => {}
             None => {
                 let ids: Vec<&str> = ids.collect();
-                root.wrong_at(&path, format!("there is no env stage `{id}`; {}", hint(id, &ids)));
+                root.wrong_at(&path, format!("there is no env stage `{id}`; {}", make_hint(id, &ids)));
             }
         }
     }

@@ -154,7 +154,7 @@ pub fn assign(
 ) -> Result<UnitAssignment, StudyFull> {
     let mut rng = Rng::of(seed, &[unit as u64, number]);
     let mut draw = UnitAssignment {
-        seed: rng.bits(),
+        seed: rng.draw_bits(),
         ..UnitAssignment::default()
     };
     if design.is_nothing_for(unit) {
@@ -182,7 +182,7 @@ pub fn assign(
         let mut order: Vec<usize> = (0..factor.levels.len()).collect();
         match (factor.order, draw.sequences.get(&factor.name)) {
             (LevelOrder::Random, _) => rng.shuffle(&mut order),
-            (_, Some(row)) => order = sequence(factor.order, order.len(), usize::from(*row)),
+            (_, Some(row)) => order = level_sequence(factor.order, order.len(), usize::from(*row)),
             _ => {}
         }
         draw.orders
@@ -210,7 +210,7 @@ fn draw_pools(
             counts.fill_where(Some(levels), |having| having.get(before + at) == Some(&row))
         };
         let row = least((0..all).map(|row| (fill(row), row)), rng);
-        let order = sequence(LevelOrder::Latin, members.len(), usize::from(row));
+        let order = level_sequence(LevelOrder::Latin, members.len(), usize::from(row));
         let order = order.into_iter().map(|member| members[member].name.clone());
         draw.orders.insert(name.clone(), order.collect());
         draw.sequences.insert(name.clone(), row);
@@ -227,7 +227,7 @@ pub fn places_left(design: &Design, counts: &Counts) -> Option<u32> {
         Quota::Each(most) => {
             let cells = open(design, counts).into_iter();
             let taken = |cell: &[usize]| {
-                let all = design.treatments();
+                let all = design.list_treatments();
                 all.iter().position(|known| known == cell)
             };
             let left = cells.filter_map(|(cell, fill)| {
@@ -263,7 +263,7 @@ fn open(design: &Design, counts: &Counts) -> Vec<(Vec<usize>, Fill)> {
             .collect::<Vec<_>>()
     };
     let all = counts.fill(None, &[]).places();
-    let cells = design.treatments().into_iter().enumerate();
+    let cells = design.list_treatments().into_iter().enumerate();
     let cells = cells.map(|(index, cell)| {
         let fill = counts.fill(Some(&names(&cell)), &[]);
         (index, cell, fill)
@@ -294,7 +294,7 @@ fn treatment(
             let mut levels: Vec<usize> = cells.iter().map(|(cell, _)| cell[at]).collect();
             levels.sort_unstable();
             levels.dedup();
-            let level = levels[rng.below(levels.len())];
+            let level = levels[rng.draw_below(levels.len())];
             cells.retain(|(cell, _)| cell[at] == level);
         }
     }
@@ -304,7 +304,7 @@ fn treatment(
         blocks.map(|(_, level)| *level).collect()
     };
     let mut parts: Vec<Vec<usize>> = design
-        .treatments()
+        .list_treatments()
         .iter()
         .map(|cell| of_block(cell))
         .collect();
@@ -336,7 +336,7 @@ fn least<T>(of: impl Iterator<Item = (Fill, T)>, rng: &mut Rng) -> T {
     let mut all: Vec<(Fill, T)> = of.collect();
     let fewest = all.iter().map(|(fill, _)| fill.rank()).min();
     all.retain(|(fill, _)| Some(fill.rank()) == fewest);
-    let chosen = rng.below(all.len());
+    let chosen = rng.draw_below(all.len());
     all.swap_remove(chosen).1
 }
 
@@ -351,7 +351,7 @@ pub fn rows(order: LevelOrder, levels: usize) -> u16 {
 ///
 /// Source: Bradley, "Complete counterbalancing of immediate sequential effects in a Latin square design", 1958;
 /// Williams, "Experimental designs balanced for the estimation of residual effects of treatments", 1949.
-pub fn sequence(order: LevelOrder, levels: usize, row: usize) -> Vec<usize> {
+pub fn level_sequence(order: LevelOrder, levels: usize, row: usize) -> Vec<usize> {
     if order == LevelOrder::Latin && levels % 2 == 1 {
         return (0..levels).map(|at| (at + row) % levels).collect();
     }
@@ -379,21 +379,21 @@ impl Rng {
     /// Makes the generator for a seed and a purpose.
     pub fn of(seed: u64, keys: &[u64]) -> Self {
         keys.iter()
-            .fold(Self(seed), |mut rng, key| Self(rng.bits() ^ mix(*key)))
+            .fold(Self(seed), |mut rng, key| Self(rng.draw_bits() ^ mix(*key)))
     }
 
     /// The next 64 bits.
-    pub fn bits(&mut self) -> u64 {
+    pub fn draw_bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         mix(self.0)
     }
 
     /// A number below `bound`, evenly: numbers of the last, incomplete round are rejected. 0 if the bound is 0.
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub fn draw_below(&mut self, bound: usize) -> usize {
         let bound = bound.max(1) as u64;
         let rest = (u64::MAX % bound + 1) % bound;
         loop {
-            let bits = self.bits();
+            let bits = self.draw_bits();
             if bits <= u64::MAX - rest {
                 return (bits % bound) as usize;
             }
@@ -405,7 +405,7 @@ impl Rng {
     ///
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
-            items.swap(last, self.below(last + 1));
+            items.swap(last, self.draw_below(last + 1));
         }
     }
 }
@@ -424,7 +424,7 @@ mod tests {
     fn first_outputs_never_change() {
         // Source: the reference implementation's outputs for seed 1234567.
         let mut rng = Rng(1_234_567);
-        let first: [u64; 3] = core::array::from_fn(|_| rng.bits());
+        let first: [u64; 3] = core::array::from_fn(|_| rng.draw_bits());
         assert_eq!(
             first,
             [

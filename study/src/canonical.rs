@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// The value as canonical JSON. Sorts by itself, whatever map `serde_json` was built with.
-pub(crate) fn canonical(value: &Value) -> String {
+pub(crate) fn write_canonical(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
     out
@@ -47,7 +47,7 @@ mod tests {
     fn keys_are_sorted_at_every_depth() {
         let value = serde_json::json!({"b": [{"z": 1, "a": "é\n"}], "a": null, "A": 1.5});
         assert_eq!(
-            canonical(&value),
+            write_canonical(&value),
             r#"{"A":1.5,"a":null,"b":[{"a":"é\n","z":1}]}"#
         );
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::limits::{MAX_FACTORS, MAX_LEVELS, MAX_QUOTA, MAX_TREATMENTS, MIN_LEVELS};
 use crate::partners::Partners;
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::read::{Cursor, Fields};
 
 /// The factors, and the number of units that are wanted.
@@ -71,7 +71,7 @@ pub enum Quota {
     None,
     /// So many in all.
     Total(u32),
-    /// So many of each treatment, in the order of [`Design::treatments`].
+    /// So many of each treatment, in the order of [`Design::list_treatments`].
     Each(Vec<u32>),
 }
 
@@ -151,12 +151,12 @@ impl Design {
     }
 
     /// The factor of this name of which a unit gets every level.
-    pub fn within(&self, name: &str) -> Option<&Within> {
+    pub fn within_factor(&self, name: &str) -> Option<&Within> {
         self.within.iter().find(|factor| factor.name == name)
     }
 
     /// The factor of this name of which a unit gets one level.
-    pub fn between(&self, name: &str) -> Option<&Between> {
+    pub fn between_factor(&self, name: &str) -> Option<&Between> {
         self.between.iter().find(|factor| factor.name == name)
     }
 
@@ -167,8 +167,8 @@ impl Design {
 
     /// Returns the unit to which a factor gives levels or orders.
     pub fn unit_of(&self, name: &str) -> Unit {
-        let between = self.between(name).and_then(|factor| factor.unit);
-        let own = between.or_else(|| self.within(name).and_then(|factor| factor.unit));
+        let between = self.between_factor(name).and_then(|factor| factor.unit);
+        let own = between.or_else(|| self.within_factor(name).and_then(|factor| factor.unit));
         own.unwrap_or(self.unit)
     }
 
@@ -204,7 +204,7 @@ impl Design {
 
     /// Lists every treatment: the index of a level for each factor of [`Design::between`]; the last factor varies
     /// fastest. Without factors, there is one treatment without levels.
-    pub fn treatments(&self) -> Vec<Vec<usize>> {
+    pub fn list_treatments(&self) -> Vec<Vec<usize>> {
         self.between.iter().fold(vec![Vec::new()], |cells, factor| {
             let longer = |cell: &Vec<usize>, level| {
                 let mut cell = cell.clone();
@@ -235,11 +235,11 @@ pub(crate) fn read(place: &Cursor<'_>, partners: &Partners) -> Option<Design> {
                when it is made. A factor can have its own `unit`.";
     let unit = fields
         .key("unit", doc)
-        .or(Unit::Participant, |place| place.word("unit", &UNITS));
+        .or(Unit::Participant, |place| place.read_word("unit", &UNITS));
     let doc = "The seed of all random assignments. By default the server draws one at the first start and stores it.";
     let seed = fields
         .key("seed", doc)
-        .maybe(|place| place.whole(0..=i64::MAX, "").map(i64::unsigned_abs));
+        .maybe(|place| place.read_whole(0..=i64::MAX, "").map(i64::unsigned_abs));
     let doc = "The number of units that should complete the study: one number in total, or a number per treatment. \
                By default there is no limit.";
     let quota = fields.key("quota", doc).place;
@@ -277,10 +277,10 @@ pub(crate) fn read(place: &Cursor<'_>, partners: &Partners) -> Option<Design> {
         within,
         pools: Vec::new(),
     };
-    if design.treatments().len() > MAX_TREATMENTS {
+    if design.list_treatments().len() > MAX_TREATMENTS {
         let message = format!(
             "{} treatments, one for each combination of levels; there must be at most {MAX_TREATMENTS}",
-            design.treatments().len()
+            design.list_treatments().len()
         );
         place.wrong_at("between", message);
         return None;
@@ -294,27 +294,27 @@ pub(crate) fn read(place: &Cursor<'_>, partners: &Partners) -> Option<Design> {
 fn read_quota(design: &Design, place: &Cursor<'_>) -> Option<Quota> {
     let design = &design.of(design.unit);
     if !place.is_block() {
-        return place.whole(1..=MAX_QUOTA, "units").map(Quota::Total);
+        return place.read_whole(1..=MAX_QUOTA, "units").map(Quota::Total);
     }
-    let treatments: Vec<String> = (design.treatments().iter())
+    let treatments: Vec<String> = (design.list_treatments().iter())
         .map(|cell| design.treatment_name(cell))
         .collect();
     let known: Vec<&str> = treatments.iter().map(String::as_str).collect();
     if design.between.is_empty() {
-        place.wrong(
+        place.report_problem(
             "there are no treatments, as `between` has no factor of the unit that is counted; write one number: `quota: 40`",
         );
         return None;
     }
     let mut counts = vec![None; known.len()];
     let mut whole = true;
-    for (name, place) in place.entries("treatments and how many are wanted")? {
-        let count = place.whole(0..=MAX_QUOTA, "units");
+    for (name, place) in place.read_entries("treatments and how many are wanted")? {
+        let count = place.read_whole(0..=MAX_QUOTA, "units");
         match known.iter().position(|treatment| *treatment == name) {
             Some(index) => counts[index] = count,
-            None => place.wrong(format!(
+            None => place.report_problem(format!(
                 "unknown treatment `{name}`; {}",
-                hint(name, &known)
+                make_hint(name, &known)
             )),
         }
         whole &= count.is_some() && known.contains(&name);
@@ -323,7 +323,7 @@ fn read_quota(design: &Design, place: &Cursor<'_>) -> Option<Quota> {
         return None;
     }
     if let Some(index) = counts.iter().position(Option::is_none) {
-        place.wrong(format!(
+        place.report_problem(format!(
             "no number for the treatment `{0}`; write for example `{0}: 20`",
             known[index]
         ));
@@ -336,9 +336,9 @@ fn factors<'a, T>(
     place: &Cursor<'a>,
     read: impl Fn(String, &Cursor<'a>) -> Option<T>,
 ) -> Option<Vec<T>> {
-    let entries = place.entries("factors")?;
+    let entries = place.read_entries("factors")?;
     if entries.is_empty() || entries.len() > MAX_FACTORS {
-        place.wrong(format!(
+        place.report_problem(format!(
             "{} factors; there must be 1 to {MAX_FACTORS}",
             entries.len()
         ));
@@ -360,7 +360,7 @@ pub(crate) fn is_name(name: &str, place: &Cursor<'_>) -> bool {
             .chars()
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     if !good {
-        place.wrong(format!(
+        place.report_problem(format!(
             "`{name}` cannot be the name of a factor; use lower-case letters, digits and `_`, a letter first, at most 40 in all"
         ));
     }
@@ -379,12 +379,12 @@ fn between(place: &Cursor<'_>, partners: &Partners) -> Option<Vec<Between>> {
             "The levels, at least two: texts, numbers, or blocks of parameters with a `name`.";
         let levels = fields
             .key("levels", doc)
-            .need("[slow, fast]", |place| levels(&place, partners));
+            .require_key("[slow, fast]", |place| levels(&place, partners));
         let doc = "How a unit's level is chosen. `least_filled`: by the treatment with the fewest units. `random`: \
                    each level with equal probability. `block`: by permuted blocks.";
         let assign = fields.key("assign", doc);
         let assign = assign.or(Assign::LeastFilled, |place| {
-            place.word("way to assign", &choices)
+            place.read_word("way to assign", &choices)
         });
         let unit = factor_unit(&mut fields);
         fields.done();
@@ -410,13 +410,13 @@ fn within(place: &Cursor<'_>, partners: &Partners) -> Option<Vec<Within>> {
             "The levels, at least two: texts, numbers, or blocks of parameters with a `name`.";
         let levels = fields
             .key("levels", doc)
-            .need("[slow, fast]", |place| levels(&place, partners));
+            .require_key("[slow, fast]", |place| levels(&place, partners));
         let doc = "The order of the levels for each unit. `fixed`: as listed. `random`: shuffled. `latin`: a row of \
                    a Latin square. `williams`: a row of a Williams design. The row with the fewest units is used \
                    first.";
-        let order = fields
-            .key("order", doc)
-            .or(LevelOrder::Random, |place| place.word("order", &choices));
+        let order = fields.key("order", doc).or(LevelOrder::Random, |place| {
+            place.read_word("order", &choices)
+        });
         let unit = factor_unit(&mut fields);
         fields.done();
         Some(Within {
@@ -433,7 +433,7 @@ fn factor_unit(fields: &mut Fields<'_>) -> Option<Option<Unit>> {
     let doc = "The unit of this factor, if it is not that of the design.";
     fields
         .key("unit", doc)
-        .maybe(|place| place.word("unit", &UNITS))
+        .maybe(|place| place.read_word("unit", &UNITS))
 }
 
 /// The words for units.
@@ -441,19 +441,19 @@ const UNITS: [(&str, Unit); 2] = [("participant", Unit::Participant), ("group", 
 
 fn levels(place: &Cursor<'_>, partners: &Partners) -> Option<Vec<Level>> {
     if place.item_count() == Some(1) {
-        place.wrong("one level only, so nothing varies; write at least two, or no factor");
+        place.report_problem("one level only, so nothing varies; write at least two, or no factor");
         return None;
     }
     let places = place.list_of("levels", MIN_LEVELS..=MAX_LEVELS)?;
     let mut levels: Vec<Level> = Vec::new();
     let mut whole = true;
     for place in &places {
-        let Some(level) = level(place, partners) else {
+        let Some(level) = read_level(place, partners) else {
             whole = false;
             continue;
         };
         if levels.iter().any(|other| other.name == level.name) {
-            place.wrong(format!(
+            place.report_problem(format!(
                 "`{}` is already the name of another level; give each its own",
                 level.name
             ));
@@ -466,15 +466,15 @@ fn levels(place: &Cursor<'_>, partners: &Partners) -> Option<Vec<Level>> {
 
 /// Reads a level: a text, a number, true or false, which is its own name; a block of parameters with a `name`; or the
 /// name of one of the partners, which stands for a block of what participants may see of that partner.
-pub(crate) fn level(place: &Cursor<'_>, partners: &Partners) -> Option<Level> {
+pub(crate) fn read_level(place: &Cursor<'_>, partners: &Partners) -> Option<Level> {
     let value = place.json();
     let name = match &value {
         Value::Object(_) => {
             let mut fields = place.fields("a level")?;
-            fields.need("name", "slow")?.text(60)?
+            fields.require_key("name", "slow")?.text(60)?
         }
         Value::Null | Value::Array(_) => {
-            place.wrong(format!(
+            place.report_problem(format!(
                 "expected a text, a number or a block of parameters as a level, found {}",
                 place.node.what()
             ));

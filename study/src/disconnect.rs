@@ -131,7 +131,7 @@ fn fallback<S: Serializer>(fallback: &bool, out: S) -> Result<S::Ok, S::Error> {
 
 impl OnDisconnect {
     /// The keys that call an AI partner, with the words that do.
-    pub(crate) fn calls(&self) -> Vec<&'static str> {
+    pub(crate) fn list_calls(&self) -> Vec<&'static str> {
         let mut keys = Vec::new();
         if self.meanwhile == Meanwhile::Bot {
             keys.push("meanwhile");
@@ -146,11 +146,11 @@ impl OnDisconnect {
     }
 }
 
-pub(crate) fn window(place: &Cursor<'_>, greatest_delay: u8) -> Option<u8> {
-    let window = place.whole(1..=MAX_SPECULATION, "ticks")?;
+pub(crate) fn read_window(place: &Cursor<'_>, greatest_delay: u8) -> Option<u8> {
+    let window = place.read_whole(1..=MAX_SPECULATION, "ticks")?;
     let most = MAX_SPECULATION - greatest_delay;
     if window > most {
-        place.wrong(format!(
+        place.report_problem(format!(
             "a window of {window} and an input delay of up to {greatest_delay} are more than {MAX_SPECULATION} ticks together; \
              write a window of at most {most}"
         ));
@@ -162,14 +162,14 @@ pub(crate) fn window(place: &Cursor<'_>, greatest_delay: u8) -> Option<u8> {
 pub(crate) fn input_delay(place: &Cursor<'_>) -> Option<InputDelay> {
     let mut fields = place.fields("bounds of the input delay")?;
     let min = fields.key("min", "The least input delay, in ticks.");
-    let min = min.or(0, |place| place.whole(0..=15, "ticks"));
+    let min = min.or(0, |place| place.read_whole(0..=15, "ticks"));
     let max = fields
         .key("max", "The greatest input delay, in ticks.")
-        .or(3, |place| place.whole(0..=15, "ticks"));
+        .or(3, |place| place.read_whole(0..=15, "ticks"));
     fields.done();
     let (min, max) = (min?, max?);
     if min > max {
-        place.wrong(format!(
+        place.report_problem(format!(
             "`min` is {min} and `max` is {max}; `min` must not be above `max`"
         ));
         return None;
@@ -183,7 +183,7 @@ pub(crate) fn on_disconnect(source: Source<'_>, place: &Cursor<'_>) -> Option<On
     let doc = "The time in which the person can come back before `then` applies, in seconds.";
     let grace_s = fields
         .key("grace_s", doc)
-        .or(usual.grace_s, |p| p.whole(1..=600, "seconds"));
+        .or(usual.grace_s, |p| p.read_whole(1..=600, "seconds"));
     let choices = [
         ("stand", Meanwhile::Stand),
         ("bot", Meanwhile::Bot),
@@ -192,7 +192,7 @@ pub(crate) fn on_disconnect(source: Source<'_>, place: &Cursor<'_>) -> Option<On
     let doc = "What happens during `grace_s`. `stand`: the seat does nothing, and the others keep playing. `bot`: \
                an AI partner plays the seat. `hold`: the game pauses for all, with a countdown.";
     let meanwhile = fields.key("meanwhile", doc);
-    let meanwhile = meanwhile.or(usual.meanwhile, |p| p.word("choice", &choices));
+    let meanwhile = meanwhile.or(usual.meanwhile, |p| p.read_word("choice", &choices));
     let halves = halves(&mut fields);
     let bot = fields.key(
         "bot",
@@ -208,7 +208,7 @@ pub(crate) fn on_disconnect(source: Source<'_>, place: &Cursor<'_>) -> Option<On
         second_half,
         bot: bot?,
     };
-    if terms.bot.is_some() && terms.calls().is_empty() {
+    if terms.bot.is_some() && terms.list_calls().is_empty() {
         place.wrong_at("bot", "never used, as no AI partner takes the seat; remove it, or write `then: bot` or `meanwhile: bot`");
         return None;
     }
@@ -224,7 +224,7 @@ fn halves(fields: &mut Fields<'_>) -> Option<(Then, Then)> {
     ];
     let mut read = |key, doc| {
         let key = fields.key(key, doc);
-        key.place.map(|place| place.word("choice", &choices))
+        key.place.map(|place| place.read_word("choice", &choices))
     };
     let whole = read(
         "then",
@@ -269,16 +269,16 @@ pub(crate) fn hidden_tab(place: &Cursor<'_>) -> Option<HiddenTab> {
     let doc = "Seconds in a hidden tab until the partners see a message about it.";
     let warn_s = fields
         .key("warn_s", doc)
-        .or(usual.warn_s, |p| p.whole(1..=600, "seconds"));
+        .or(usual.warn_s, |p| p.read_whole(1..=600, "seconds"));
     let doc = "The time in a hidden tab until the person counts as gone for good and `on_disconnect` decides, in seconds. \
          At least `warn_s`.";
     let drop_s = fields
         .key("drop_s", doc)
-        .or(usual.drop_s, |p| p.whole(1..=600, "seconds"));
+        .or(usual.drop_s, |p| p.read_whole(1..=600, "seconds"));
     fields.done();
     let (warn_s, drop_s) = (warn_s?, drop_s?);
     if drop_s < warn_s {
-        place.wrong(format!(
+        place.report_problem(format!(
             "`drop_s` is {drop_s} and `warn_s` is {warn_s}; the others must be told before the person counts as gone, \
              so `drop_s` must not be below `warn_s`"
         ));
@@ -287,7 +287,7 @@ pub(crate) fn hidden_tab(place: &Cursor<'_>) -> Option<HiddenTab> {
     Some(HiddenTab { warn_s, drop_s })
 }
 
-pub(crate) fn net(place: &Cursor<'_>) -> Option<Net> {
+pub(crate) fn read_net(place: &Cursor<'_>) -> Option<Net> {
     let mut fields = place.fields("how pages reach each other")?;
     let usual = Net::default();
     let ways = [("all", IcePolicy::All), ("relay", IcePolicy::Relay)];
@@ -295,12 +295,12 @@ pub(crate) fn net(place: &Cursor<'_>) -> Option<Net> {
                through TURN, so that no participant learns another's IP address.";
     let ice = fields
         .key("ice", doc)
-        .or(usual.ice, |place| place.word("choice", &ways));
+        .or(usual.ice, |place| place.read_word("choice", &ways));
     let doc = "The path when WebRTC fails. `websocket`: through the server's WebSocket. `none`: no path; with `ice: \
                relay` on a server without TURN, nobody can play. By default `websocket`.";
     let fallback = fields
         .key("fallback", doc)
-        .maybe(|place| place.word("choice", &FALLBACKS));
+        .maybe(|place| place.read_word("choice", &FALLBACKS));
     let fallback = fallback.map(|fallback| fallback.unwrap_or(usual.fallback));
     fields.done();
     Some(Net {

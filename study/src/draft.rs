@@ -8,7 +8,7 @@ use protocol::hash::sha256_hex;
 use serde_json::json;
 
 use crate::about::About;
-use crate::canonical::canonical;
+use crate::canonical::write_canonical;
 use crate::folder::StudyFolder;
 use crate::host::{EnvFactsByStage, HostFacts};
 use crate::host_check::HostCheck;
@@ -152,7 +152,7 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
     if !sentences.is_empty() {
         keys["texts"] = json!(sentences);
     }
-    let canonical = canonical(&keys);
+    let canonical = write_canonical(&keys);
     let hash = sha256_hex(canonical.as_bytes());
     Some(Study {
         id: about.id,
@@ -192,8 +192,13 @@ fn common_languages(
 ) -> Vec<String> {
     let is_common = |language: &&String| {
         **language == about.language
-            || pages(timeline, recruitment).all(|page| page.speaks(language))
+            || pages(timeline, recruitment).all(|page| page.has_language(language))
     };
-    let common: Vec<String> = about.title.languages().filter(is_common).cloned().collect();
+    let common: Vec<String> = about
+        .title
+        .list_languages()
+        .filter(is_common)
+        .cloned()
+        .collect();
     if common.len() > 1 { common } else { Vec::new() }
 }

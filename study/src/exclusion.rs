@@ -139,7 +139,7 @@ impl SessionQuality {
 
 impl ExclusionRule {
     /// Tells whether the rule marks a session; `None` if it has no value, because something was not measured.
-    pub fn applies(&self, quality: &SessionQuality) -> Option<bool> {
+    pub fn does_apply(&self, quality: &SessionQuality) -> Option<bool> {
         match self.when.eval(&quality.values()) {
             Ok(Value::Bool(holds)) => Some(holds),
             _ => None,
@@ -171,17 +171,17 @@ pub(crate) fn read(place: &Cursor<'_>, measures: &[String]) -> Option<Vec<Exclus
 fn read_rule(place: &Cursor<'_>, measures: &[String]) -> Option<ExclusionRule> {
     let mut fields = place.fields("a rule")?;
     let name = fields.key("name", "The name of the rule in the table `exclusions`.");
-    let name = name.need("inactive", |place| place.id());
+    let name = name.require_key("inactive", |place| place.id());
     let doc = "A formula over the quality of a session, such as `noop_share >= 0.975`. The rule marks sessions for \
                which it holds.";
     let when = fields.key("when", doc);
     let types = SessionQuality::types(measures);
-    let when = when.need("noop_share >= 0.975", |place| {
+    let when = when.require_key("noop_share >= 0.975", |place| {
         Formula::read(&place, &types, &Type::Bool)
     });
     let doc = "The reason, for those who read the tables.";
     let reason = fields.key("reason", doc);
-    let reason = reason.need("did nothing in nearly every tick", |place| {
+    let reason = reason.require_key("did nothing in nearly every tick", |place| {
         place.text(MAX_REASON)
     });
     fields.done();
@@ -202,10 +202,10 @@ pub fn read_exclusions(file: &str, text: &str) -> Result<Vec<ExclusionRule>, Vec
     let source = yaml::parse(text.trim_start_matches('\u{feff}'), &report);
     let rules = source.and_then(|source| {
         let root = Cursor::root(&source, &report);
-        match root.at("exclusions") {
+        match root.child_at("exclusions") {
             Some(place) => read(&place, &adherence::list_names(&root)),
             None => {
-                root.wrong("there is no key `exclusions`; write `exclusions: [{name: …, when: …, reason: …}]`");
+                root.report_problem("there is no key `exclusions`; write `exclusions: [{name: …, when: …, reason: …}]`");
                 None
             }
         }
@@ -243,7 +243,11 @@ mod tests {
             ("!completed", Some(false)),
             ("hidden_share > 0.5", None),
         ] {
-            assert_eq!(rule(when).unwrap().applies(&quality()), expected, "{when}");
+            assert_eq!(
+                rule(when).unwrap().does_apply(&quality()),
+                expected,
+                "{when}"
+            );
         }
     }
 
@@ -272,7 +276,7 @@ mod tests {
         assert!(unknown[0].message.contains("adherence"), "{}", unknown[0]);
         let measures = "adherence: [{name: greedy, stage: play, policy: cook}]\n";
         let rules = read_exclusions("rules.yaml", &format!("{measures}{rules}")).unwrap();
-        assert_eq!(rules[0].applies(&quality()), None, "it was not measured");
+        assert_eq!(rules[0].does_apply(&quality()), None, "it was not measured");
         let measured = |equal_share| SessionQuality {
             adherence: BTreeMap::from([(
                 "greedy".to_owned(),
@@ -283,8 +287,8 @@ mod tests {
             )]),
             ..quality()
         };
-        assert_eq!(rules[0].applies(&measured(0.4)), Some(true));
-        assert_eq!(rules[0].applies(&measured(0.5)), Some(false));
+        assert_eq!(rules[0].does_apply(&measured(0.4)), Some(true));
+        assert_eq!(rules[0].does_apply(&measured(0.5)), Some(false));
     }
 
     #[test]

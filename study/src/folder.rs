@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use crate::partners::Partners;
-use crate::problem::nearest;
+use crate::problem::nearest_name;
 use crate::read::Cursor;
 use crate::text::{self, Languages};
 
@@ -154,7 +154,7 @@ pub(crate) fn read_text(
     match String::from_utf8(read_bytes(dir, place, file, limit, example)?) {
         Ok(text) => Some(text.trim_start_matches('\u{feff}').to_owned()),
         Err(_) => {
-            place.wrong(format!("`{file}` is not UTF-8 text; save it as UTF-8"));
+            place.report_problem(format!("`{file}` is not UTF-8 text; save it as UTF-8"));
             None
         }
     }
@@ -174,17 +174,17 @@ pub(crate) fn read_bytes(
             .components()
             .all(|part| matches!(part, Component::Normal(_)))
     {
-        place.wrong(format!("`{file}` is not inside the study folder; name a file like `{example}` or `pages/{example}`"));
+        place.report_problem(format!("`{file}` is not inside the study folder; name a file like `{example}` or `pages/{example}`"));
         return None;
     }
     match dir.find_len(file) {
-        Ok(None) => place.wrong(format!("`{file}` is a folder; name a file")),
+        Ok(None) => place.report_problem(format!("`{file}` is a folder; name a file")),
         Ok(Some(len)) if len > limit => {
-            place.wrong(format!("`{file}` has {len} bytes; the limit is {limit}"));
+            place.report_problem(format!("`{file}` has {len} bytes; the limit is {limit}"));
         }
         Ok(Some(_)) => match dir.read_file(file) {
             Ok(bytes) => return Some(bytes),
-            Err(error) => place.wrong(format!("`{file}` cannot be read: {error}")),
+            Err(error) => place.report_problem(format!("`{file}` cannot be read: {error}")),
         },
         Err(_) => {
             let names = names_beside(dir, file);
@@ -199,11 +199,11 @@ pub(crate) fn read_bytes(
                     .is_some_and(|rest| rest.starts_with('.'))
             };
             let near = names.iter().find(longer).copied();
-            let near = near.or_else(|| nearest(&name, &names));
+            let near = near.or_else(|| nearest_name(&name, &names));
             let hint = near
                 .map(|near| format!("; did you mean `{near}`?"))
                 .unwrap_or_default();
-            place.wrong(format!(
+            place.report_problem(format!(
                 "there is no file `{file}` in the study folder{hint}"
             ));
         }

@@ -161,7 +161,7 @@ fn source(place: &Cursor<'_>) -> Option<String> {
         Data::Plain(_) | Data::Quoted(_) => 0,
     };
     if entries > 0 {
-        place.wrong(format!("expected a formula, found {}; put a formula that begins with a bracket or brace in quotes", place.node.what()));
+        place.report_problem(format!("expected a formula, found {}; put a formula that begins with a bracket or brace in quotes", place.node.what()));
         return None;
     }
     place.text(MAX_LENGTH)
@@ -250,7 +250,7 @@ pub(crate) fn report(place: &Cursor<'_>, text: &str, offset: usize, message: &st
             let rest = text[offset..].trim();
             let part: String = rest.chars().take(20).collect();
             let more = if part.len() < rest.len() { "…" } else { "" };
-            place.wrong(format!("at `{part}{more}`: {message}"));
+            place.report_problem(format!("at `{part}{more}`: {message}"));
         }
     }
 }

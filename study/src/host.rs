@@ -132,7 +132,7 @@ impl Env {
 
     /// Returns its parameters with these values for names.
     pub fn params(&self, bindings: &Bindings) -> Value {
-        fill::filled(&self.config, bindings)
+        fill::fill_value(&self.config, bindings)
     }
 
     /// The study's keys as key code and action index, for the page; empty if the study maps none.

@@ -10,7 +10,7 @@ use crate::adherence::AdherenceMeasure;
 use crate::design::Level;
 use crate::host::{EnvFacts, EnvFactsByStage, HostFacts, PartnerModel, TrainedPartner};
 use crate::plural::count;
-use crate::problem::{ProblemReport, hint};
+use crate::problem::{ProblemReport, make_hint};
 use crate::stage::ai_partner::AiPartner;
 use crate::stage::course::Mode;
 use crate::stage::env::Env;
@@ -108,7 +108,7 @@ impl HostCheck<'_> {
         let Some(env) = self.env(index) else {
             return Vec::new();
         };
-        let references = fill::references(&env.config, "");
+        let references = fill::list_references(&env.config, "");
         let names = references
             .into_iter()
             .filter_map(|(_, found)| found.ok())
@@ -165,7 +165,7 @@ impl HostCheck<'_> {
                 continue;
             }
             if !known.contains(&policy) {
-                let message = format!("unknown policy `{policy}`; {}", hint(policy, &known));
+                let message = format!("unknown policy `{policy}`; {}", make_hint(policy, &known));
                 self.fault(&path, message);
                 faulty.insert(path);
                 continue;
@@ -341,7 +341,7 @@ impl HostCheck<'_> {
         for (path, action) in named.filter(|(_, action)| !actions.contains(&action.as_str())) {
             let message = format!(
                 "the environment has no action `{action}`; {}",
-                hint(action, &actions)
+                make_hint(action, &actions)
             );
             self.fault(&path, message);
         }

@@ -97,7 +97,7 @@ pub(crate) fn find_braces(place: &Cursor<'_>, text: &str) -> Vec<Braces> {
         rest = &rest[end..];
     }
     match rest.contains("{{") {
-        true => place.wrong(OPEN),
+        true => place.report_problem(OPEN),
         false => refuse_names(place, rest),
     }
     found
@@ -106,7 +106,7 @@ pub(crate) fn find_braces(place: &Cursor<'_>, text: &str) -> Vec<Braces> {
 /// Reports a name in single braces, which a form alone fills in.
 fn refuse_names(place: &Cursor<'_>, text: &str) {
     if let Some(name) = names_in_braces(text).next() {
-        place.wrong(format!(
+        place.report_problem(format!(
             "`{{{name}}}` is not filled in here; for the answer to an earlier form, write `{{{{ answers.STAGE.{name} }}}}`; \
              otherwise leave the braces out"
         ));
@@ -119,7 +119,7 @@ pub(crate) fn refuse_braces(place: &Cursor<'_>, text: &str) {
     let open = || text.contains("{{").then(|| "{{".to_owned());
     let single = || Some(format!("{{{}}}", names_in_braces(text).next()?));
     if let Some(braces) = double.or_else(open).or_else(single) {
-        place.wrong(format!(
+        place.report_problem(format!(
             "nothing is filled in here, so participants would read `{braces}`; leave the braces out"
         ));
     }
@@ -203,7 +203,7 @@ fn split<'s>(place: &Cursor<'_>, source: &'s str) -> Option<(&'s str, Format)> {
     let found = FORMATS.iter().find(|(name, _)| *name == format.trim());
     if found.is_none() {
         let known = FORMATS.map(|(name, _)| format!("`| {name}`")).join(", ");
-        place.wrong(format!(
+        place.report_problem(format!(
             "there is no format `{}`; known here: {known}",
             format.trim()
         ));
@@ -212,7 +212,7 @@ fn split<'s>(place: &Cursor<'_>, source: &'s str) -> Option<(&'s str, Format)> {
 }
 
 /// Returns the variables that texts know in addition to those of every formula; the study's own names have priority.
-pub(crate) fn types(mut known: Types, study_has_bonus: bool, within: &[String]) -> Types {
+pub(crate) fn inset_types(mut known: Types, study_has_bonus: bool, within: &[String]) -> Types {
     let orders = within.iter().map(|name| (name.clone(), Type::Text));
     let orders = Type::Record(orders.collect());
     let mut add = |name: &str, of: Type| {
@@ -232,7 +232,7 @@ impl InsetScope<'_> {
     }
 
     fn write_number(&self, number: f64) -> String {
-        let written = formula::shown(number);
+        let written = formula::show_number(number);
         match self.is_english() {
             true => written,
             false => written.replace('.', ","),

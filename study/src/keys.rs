@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::limits::MAX_CHORD;
-use crate::problem::{hint, nearest};
+use crate::problem::{make_hint, nearest_name};
 use crate::read::Cursor;
 
 /// The buttons of a gamepad, which are keys, too.
@@ -34,7 +34,7 @@ pub(crate) fn read(place: &Cursor<'_>) -> Option<BTreeMap<String, Vec<String>>> 
     let mut keys = BTreeMap::new();
     let mut taken: BTreeMap<Vec<String>, &str> = BTreeMap::new();
     let mut whole = true;
-    for (action, place) in place.entries("actions and their keys")? {
+    for (action, place) in place.read_entries("actions and their keys")? {
         let codes: Option<Vec<String>> = place.list("key codes", 8).and_then(|places| {
             places
                 .iter()
@@ -52,7 +52,7 @@ pub(crate) fn read(place: &Cursor<'_>) -> Option<BTreeMap<String, Vec<String>>> 
             let mut chord: Vec<String> = code.split('+').map(str::to_owned).collect();
             chord.sort();
             if let Some(other) = taken.insert(chord, action) {
-                place.wrong(format!(
+                place.report_problem(format!(
                     "`{code}` is already a key of `{other}`; a key can mean one action only"
                 ));
                 whole = false;
@@ -67,7 +67,7 @@ pub(crate) fn read(place: &Cursor<'_>) -> Option<BTreeMap<String, Vec<String>>> 
 pub(crate) fn read_key(place: &Cursor<'_>) -> Option<String> {
     let code = chord(place)?;
     if code.contains('+') {
-        place.wrong(format!(
+        place.report_problem(format!(
             "`{code}` is a chord; take a single key, such as `KeyH`"
         ));
         return None;
@@ -95,7 +95,7 @@ fn chord(place: &Cursor<'_>) -> Option<String> {
         }
     });
     if let Some(fault) = fault {
-        place.wrong(fault);
+        place.report_problem(fault);
         return None;
     }
     Some(codes.join("+"))
@@ -149,7 +149,7 @@ fn fault(text: &str) -> Option<String> {
     if text.starts_with("Gamepad") {
         return Some(format!(
             "`{text}` is no button of a gamepad; {}",
-            hint(text, &GAMEPAD_BUTTONS)
+            make_hint(text, &GAMEPAD_BUTTONS)
         ));
     }
     let hint = match text.chars().next() {
@@ -157,9 +157,9 @@ fn fault(text: &str) -> Option<String> {
             format!("did you mean `Key{}`?", c.to_ascii_uppercase())
         }
         Some(c) if text.len() == 1 && c.is_ascii_digit() => format!("did you mean `Digit{c}`?"),
-        _ => match nearest(text, &NAMED) {
+        _ => match nearest_name(text, &NAMED) {
             Some(name) => format!("did you mean `{name}`?"),
-            None => hint(
+            None => make_hint(
                 text,
                 &["KeyA to KeyZ", "Digit0 to Digit9", &NAMED.join(", ")],
             ),

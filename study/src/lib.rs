@@ -66,13 +66,13 @@ pub use outcome::Outcome;
 pub use outline::Outline;
 pub use page::TextPage;
 pub use payment::Payment;
-pub use problem::{Problem, hint};
+pub use problem::{Problem, make_hint};
 pub use progress::{
     Company, Episode, GroupVisit, ParticipantFacts, PartnerKind, Progress, ProgressEvent,
     ProgressStep, SeatTotals,
 };
 pub use recorded_facts::{FactsRecorder, RecordedFacts};
-pub use reference::reference;
+pub use reference::write_reference;
 pub use refusal::EventRefusal;
 pub use schema::schema;
 pub use stage::{ModuleFile, Stage, StageKind, WorldFile};

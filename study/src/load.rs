@@ -66,13 +66,13 @@ pub(crate) struct Parts {
 pub(crate) fn read_parts(dir: &StudyFolder, root: &Cursor<'_>) -> Option<Parts> {
     let mut fields = root.fields("a study file")?;
     let format = fields.key("format", "The format of the file.");
-    let _ = format.need("1", |place| format_of(&place));
+    let _ = format.require_key("1", |place| format_of(&place));
     let about = fields.key(
         "study",
         "Name, contact, languages and data rules of the study.",
     );
     let example = "{id: my-study, version: 1.0.0, title: …, contact: …}";
-    let about = about.need(example, |place| about::read(&place));
+    let about = about.require_key(example, |place| about::read(&place));
     let languages = about.as_ref().map_or(Languages::ENGLISH, About::languages);
     let source = Source {
         dir,
@@ -105,7 +105,7 @@ pub(crate) fn read_parts(dir: &StudyFolder, root: &Cursor<'_>) -> Option<Parts> 
     );
     let screening = screening.maybe(|place| Some(first_stage(place, languages)));
     let net = fields.key("net", "The connection between participants' pages.");
-    let net = net.or(Net::default(), |place| disconnect::net(&place));
+    let net = net.or(Net::default(), |place| disconnect::read_net(&place));
     let doc = "A study without a server: every participant takes part alone, or with AI partners, on a page that keeps the \
                data and hands them over at the end.";
     let offline = fields.key("offline", doc);
@@ -126,9 +126,9 @@ pub(crate) fn read_parts(dir: &StudyFolder, root: &Cursor<'_>) -> Option<Parts> 
         "The stages and blocks that participants go through, in order.",
     );
     let mut facts = Types::new();
-    let timeline = timeline.need("a list of stages", |place| {
+    let timeline = timeline.require_key("a list of stages", |place| {
         let timeline = Timeline::read(source, &place, screening.flatten())?;
-        facts = timeline::names::visit(&timeline.read, design.as_ref());
+        facts = timeline::names::visit_variables(&timeline.read, design.as_ref());
         let usual = Sentences::default();
         let sentences = sentences.as_ref().unwrap_or(&usual);
         Some(timeline.check(&place, design.as_ref(), &known, sentences, root))
@@ -159,7 +159,7 @@ pub(crate) fn read_parts(dir: &StudyFolder, root: &Cursor<'_>) -> Option<Parts> 
     let mut recruitment = recruitment;
     if let Some(Some(recruitment)) = &mut recruitment {
         let usual = Design::default();
-        let types = timeline::texts::types(facts, design.as_ref().unwrap_or(&usual), root);
+        let types = timeline::texts::list_types(facts, design.as_ref().unwrap_or(&usual), root);
         let pages = recruitment.outcomes.values_mut();
         let pages = pages.filter_map(|way| way.page.as_mut());
         pages.for_each(|page| page.read_insets(&types, root.report));
@@ -189,12 +189,12 @@ pub(crate) fn read_parts(dir: &StudyFolder, root: &Cursor<'_>) -> Option<Parts> 
 
 fn format_of(place: &Cursor<'_>) -> Option<()> {
     if place.may(false) {
-        return place.whole(1..=1, "").map(|_: u8| ());
+        return place.read_whole(1..=1, "").map(|_: u8| ());
     }
     if matches!(&place.node.data, Data::Plain(text) if text == "1") {
         return Some(());
     }
-    place.wrong(format!(
+    place.report_problem(format!(
         "expected 1, the only format that this version reads, found {}",
         place.node.what()
     ));
@@ -251,8 +251,8 @@ impl<'a> Timeline<'a> {
         root: &Cursor<'a>,
     ) -> ReadTimeline {
         let mut read = self.read;
-        timeline::check::ids(&read);
-        if !timeline::check::ends(&read) {
+        timeline::check::check_ids(&read);
+        if !timeline::check::check_end(&read) {
             read.tree.push(Node::Stage(read.stages.len() as u16));
             read.stages.push(Some(usual_end(sentences)));
             read.places.push(place.clone());
@@ -260,12 +260,12 @@ impl<'a> Timeline<'a> {
         let usual = Design::default();
         let known = design.unwrap_or(&usual);
         check_stages(&read.places, &read.stages);
-        timeline::check::guards(&read);
-        timeline::check::length(&read, known, place);
-        let makers = timeline::groups::groups(&read, known);
-        timeline::groups::bots(&mut read, &makers);
-        timeline::groups::shared(&mut read, known);
-        timeline::same::same(&mut read, known, &makers);
+        timeline::check::check_guards(&read);
+        timeline::check::check_length(&read, known, place);
+        let makers = timeline::groups::list_makers(&read, known);
+        timeline::groups::check_ai_partners(&mut read, &makers);
+        timeline::groups::check_shared(&mut read, known);
+        timeline::same::check_same(&mut read, known, &makers);
         let scopes = design.map(|design| {
             let scopes = timeline::names::check(&mut read, design, root);
             timeline::drawn::check(&mut read, &scopes, partners, &makers);
@@ -273,7 +273,7 @@ impl<'a> Timeline<'a> {
             scopes
         });
         timeline::language_models::check(&read, scopes.as_ref());
-        let uses = timeline::uses::uses(&read, known);
+        let uses = timeline::uses::list_uses(&read, known);
         let lobbies = makers
             .into_iter()
             .map(|(stage, makers)| (stage, makers.lobbies))

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::folder::{self, StudyFolder};
 use crate::limits::{MAX_PICTURE, MAX_VIDEO};
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::read::Cursor;
 
 /// The path of media on the page's own server.
@@ -112,7 +112,7 @@ impl Media {
 
     /// Returns the element that shows it, with the words for people who do not see it, and its captions if it is a
     /// video.
-    pub(crate) fn html(&self, words: &str, captions: Option<&Self>) -> String {
+    pub(crate) fn write_html(&self, words: &str, captions: Option<&Self>) -> String {
         let mut text = String::new();
         escape_html(&mut text, words).expect("a string takes text");
         let path = self.path();
@@ -143,7 +143,7 @@ pub(crate) fn read(
     named: &str,
 ) -> Option<Vec<Media>> {
     if named.contains("://") || named.starts_with("//") || named.starts_with("data:") {
-        place.wrong(format!(
+        place.report_problem(format!(
             "`{named}` is not in the study folder; put the file there, as pages ask no other site for anything"
         ));
         return None;
@@ -164,8 +164,8 @@ fn one(dir: &StudyFolder, place: &Cursor<'_>, file: &str) -> Option<Media> {
     let Some(kind) = MediaKind::of(file) else {
         let known: Vec<&str> = KINDS.iter().map(|(ending, ..)| *ending).collect();
         let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
-        let hint = hint(ending, &known);
-        place.wrong(format!(
+        let hint = make_hint(ending, &known);
+        place.report_problem(format!(
             "`{file}` is no picture or video that every browser shows; {hint}"
         ));
         return None;
@@ -178,7 +178,7 @@ fn one(dir: &StudyFolder, place: &Cursor<'_>, file: &str) -> Option<Media> {
     let bytes = folder::read_bytes(dir, place, file, limit, "kitchen.png")?;
     if !kind.fits(&bytes) {
         let ending = kind.row().0;
-        place.wrong(format!(
+        place.report_problem(format!(
             "`{file}` is named as a {ending} file, and is none; save it as one, or name it as what it is"
         ));
         return None;
@@ -209,13 +209,13 @@ mod tests {
 
     #[test]
     fn an_element_has_words_a_size_and_captions() {
-        let picture = media(MediaKind::Png).html("a <pot> & \"soup\"", None);
+        let picture = media(MediaKind::Png).write_html("a <pot> & \"soup\"", None);
         let path = format!("/media/{}", "0f".repeat(32));
         let expected = format!(
             "<img src=\"{path}.png\" alt=\"a &lt;pot&gt; &amp; &quot;soup&quot;\" width=\"40\" height=\"30\">"
         );
         assert_eq!(picture, expected);
-        let video = media(MediaKind::Mp4).html("How", Some(&media(MediaKind::Captions)));
+        let video = media(MediaKind::Mp4).write_html("How", Some(&media(MediaKind::Captions)));
         assert!(video.contains(&format!(
             "<track kind=\"captions\" src=\"{path}.vtt\" default>"
         )));

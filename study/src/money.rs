@@ -7,7 +7,7 @@ use crate::limits::MAX_AMOUNT;
 /// Decimals of a currency.
 ///
 /// Source: ISO 4217.
-pub fn decimals(currency: &str) -> usize {
+pub fn decimals_of(currency: &str) -> usize {
     match currency {
         "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX"
         | "UYI" | "VND" | "VUV" | "XAF" | "XOF" | "XPF" => 0,
@@ -17,8 +17,8 @@ pub fn decimals(currency: &str) -> usize {
 }
 
 /// Writes an amount as in files: `4.50`.
-pub fn written(amount: u64, currency: &str) -> String {
-    let decimals = decimals(currency);
+pub fn write_money(amount: u64, currency: &str) -> String {
+    let decimals = decimals_of(currency);
     let scale = SCALES[decimals];
     let (whole, part) = (amount / scale, amount % scale);
     match decimals {
@@ -29,7 +29,7 @@ pub fn written(amount: u64, currency: &str) -> String {
 
 /// An amount as participants read it in their language: `£4.50`, in German `4,50 £`.
 pub fn amount_in_language(amount: f64, currency: &str, language: &str) -> String {
-    let scale = SCALES[decimals(currency)] as f64;
+    let scale = SCALES[decimals_of(currency)] as f64;
     let units = (amount.abs().min(MAX_AMOUNT) * scale).round() as u64;
     let sign = if amount < 0.0 && units > 0 { "−" } else { "" };
     format!("{sign}{}", units_in_language(units, currency, language))
@@ -48,7 +48,7 @@ pub fn units_in_language(units: u64, currency: &str, language: &str) -> String {
         "USD" => "$",
         other => other,
     };
-    let amount = written(units, currency);
+    let amount = write_money(units, currency);
     let is_word = symbol.chars().all(|c| c.is_ascii_alphabetic());
     match (language.split('-').next() == Some("en"), is_word) {
         _ if symbol.is_empty() => amount,
@@ -67,10 +67,10 @@ mod tests {
 
     #[test]
     fn amounts_are_written_with_the_decimals_of_their_currency() {
-        assert_eq!(written(450, "GBP"), "4.50");
-        assert_eq!(written(5, "EUR"), "0.05");
-        assert_eq!(written(450, "JPY"), "450");
-        assert_eq!(written(4_500, "KWD"), "4.500");
+        assert_eq!(write_money(450, "GBP"), "4.50");
+        assert_eq!(write_money(5, "EUR"), "0.05");
+        assert_eq!(write_money(450, "JPY"), "450");
+        assert_eq!(write_money(4_500, "KWD"), "4.500");
     }
 
     #[test]

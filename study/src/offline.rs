@@ -40,7 +40,7 @@ fn address(place: &Cursor<'_>) -> Option<String> {
     let is_plain = url.bytes().all(|byte| byte.is_ascii_graphic());
     let is_safe = !url.contains(['"', '\'', ';', ',', '<', '>']);
     if !place.may((url.starts_with("https://") || is_local) && is_plain && is_safe) {
-        place.wrong(format!(
+        place.report_problem(format!(
             "`{url}` is not an address that pages can post to; write one that begins with `https://`, such as \
              `https://data.example.edu/my-study`"
         ));

@@ -57,5 +57,5 @@ impl fmt::Display for Outcome {
 
 /// Reads an outcome.
 pub(crate) fn read(place: &Cursor<'_>) -> Option<Outcome> {
-    place.named("outcome", |place| place.word("outcome", &Outcome::ALL))
+    place.named("outcome", |place| place.read_word("outcome", &Outcome::ALL))
 }

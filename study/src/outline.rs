@@ -17,7 +17,7 @@ use crate::stage::chat::Chat;
 use crate::stage::lobby::OnTimeout;
 use crate::stage::{Mode, Stage, StageKind};
 use crate::study::{FILE, Study};
-use crate::timeline::most::most;
+use crate::timeline::most::greatest_weight;
 use crate::yaml::Data;
 
 pub use lobbies::LobbyOutline;
@@ -112,18 +112,18 @@ pub struct ChatMinutes {
 
 impl Study {
     /// The figures of the study. `playable` are the facts of its environments, as [`crate::DraftStudy::check`] returns them.
-    pub fn outline(&self, playable: &EnvFactsByStage) -> Outline {
+    pub fn make_outline(&self, playable: &EnvFactsByStage) -> Outline {
         let quota = match &self.design.quota {
             Quota::None => None,
             Quota::Total(count) => Some(*count),
             Quota::Each(counts) => Some(counts.iter().sum()),
         };
-        let names = self.design.treatments();
+        let names = self.design.list_treatments();
         let names = names.iter().map(|cell| self.design.treatment_name(cell));
         Outline {
             id: self.id.clone(),
             version: self.version.clone(),
-            title: self.title.usual().to_owned(),
+            title: self.title.usual_text().to_owned(),
             hash: self.hash.clone(),
             stages: self.parts(),
             visits: self.most(|_| 1.0) as usize,
@@ -131,7 +131,7 @@ impl Study {
             quota,
             treatments: names.filter(|name| !name.is_empty()).collect(),
             orders: self.orders(),
-            lobbies: self.lobbies(),
+            lobbies: self.outline_lobbies(),
             outcomes: self
                 .outcomes()
                 .into_iter()
@@ -148,7 +148,7 @@ impl Study {
 
     /// Returns the greatest sum of a route, where each stage counts as much as `weight` says.
     fn most(&self, weight: impl Fn(u16) -> f64) -> f64 {
-        most(&self.tree, &self.design, &self.timeline, &weight)
+        greatest_weight(&self.tree, &self.design, &self.timeline, &weight)
     }
 
     fn parts(&self) -> Vec<StageOutline> {
@@ -275,7 +275,7 @@ impl Study {
 
     /// Returns warnings about what is odd, but not wrong. `playable` are the facts of its environments, as
     /// [`crate::DraftStudy::check`] returns them.
-    pub fn warnings(&self, playable: &EnvFactsByStage) -> Vec<Problem> {
+    pub fn list_warnings(&self, playable: &EnvFactsByStage) -> Vec<Problem> {
         let report = ProblemReport::new(FILE);
         let warn =
             |path: &str, message: String| report.add(self.source.locate(path), path, message);

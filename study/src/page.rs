@@ -11,8 +11,8 @@ use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
 
 use self::insets::PageInsets;
-pub(crate) use self::insets::escape;
-use self::sanitise::{leads_nowhere, leads_somewhere, sanitised};
+pub(crate) use self::insets::escape_text;
+use self::sanitise::{leads_nowhere, leads_somewhere, sanitise_html};
 use crate::folder::{Source, StudyFolder, read_text, translations_of};
 use crate::formula::Types;
 use crate::inset::{Braces, InsetScope};
@@ -54,7 +54,7 @@ struct Prose {
 impl Prose {
     /// Reads Markdown, whose pictures and videos are beside its file; reports their faults.
     fn of(markdown: String, dir: &StudyFolder, file: &str, report: &ProblemReport) -> Self {
-        let (marked, sources) = insets::mark(&markdown);
+        let (marked, sources) = insets::mark_insets(&markdown);
         let (html, media) = html(&marked, &sources, dir, file, report);
         let insets = PageInsets::of(&html, &marked, &sources, report);
         Self {
@@ -87,7 +87,7 @@ impl TextPage {
     }
 
     fn prose(&self, language: &str) -> &Prose {
-        text::nearest(&self.languages, language).unwrap_or(&self.usual)
+        text::nearest_language(&self.languages, language).unwrap_or(&self.usual)
     }
 
     /// Reads the content of its braces, now that the possible names are known.
@@ -109,13 +109,13 @@ impl TextPage {
     }
 
     /// Returns sanitised HTML of the page in a language, else in the language of the study.
-    pub fn html(&self, language: &str) -> &str {
+    pub fn html_in(&self, language: &str) -> &str {
         &self.prose(language).html
     }
 
     /// Returns whether it is there in a language, where the study's own is another one. What the program brings always is.
-    pub(crate) fn speaks(&self, language: &str) -> bool {
-        self.file.is_empty() || text::nearest(&self.languages, language).is_some()
+    pub(crate) fn has_language(&self, language: &str) -> bool {
+        self.file.is_empty() || text::nearest_language(&self.languages, language).is_some()
     }
 
     /// The pictures and videos that it shows.
@@ -156,9 +156,9 @@ pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<TextPage> {
     }
     for language in source.languages.all {
         let is_own = *language == source.languages.own;
-        if !is_own && text::nearest(&languages, language).is_none() {
+        if !is_own && text::nearest_language(&languages, language).is_none() {
             let beside = file.strip_suffix(".md").unwrap_or(&file);
-            place.wrong(format!("`{file}` is not there in `{language}`, one of `study.languages`; write `{beside}.{language}.md`"));
+            place.report_problem(format!("`{file}` is not there in `{language}`, one of `study.languages`; write `{beside}.{language}.md`"));
             whole = false;
         }
     }
@@ -172,7 +172,7 @@ pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<TextPage> {
 fn prose(source: Source<'_>, place: &Cursor<'_>, file: &str) -> Option<Prose> {
     let markdown = read_text(source.dir, place, file, MAX_PAGE, "how.md")?;
     if markdown.trim().is_empty() {
-        place.wrong(format!(
+        place.report_problem(format!(
             "`{file}` is empty; write what participants shall read"
         ));
         return None;
@@ -199,7 +199,9 @@ fn html(
     let mut is_code = false;
     while let Some((event, range)) = parser.next() {
         let at = locate(markdown, range.start);
-        let wrong = |at: LineColumn, wrong: String| Cursor::root(&nothing(at), report).wrong(wrong);
+        let wrong = |at: LineColumn, wrong: String| {
+            Cursor::root(&nothing(at), report).report_problem(wrong)
+        };
         match event {
             Event::Start(Tag::Image { dest_url, .. }) => {
                 let words = words(parser.by_ref().map(|(event, _)| event));
@@ -212,7 +214,7 @@ fn html(
                     continue;
                 };
                 events.push(Event::InlineHtml(
-                    found[0].html(&words, found.get(1)).into(),
+                    found[0].write_html(&words, found.get(1)).into(),
                 ));
                 shown.extend(found);
             }
@@ -230,10 +232,10 @@ fn html(
                 }
             }
             Event::Code(code) => {
-                events.push(Event::Code(insets::unmark(&code, sources).into()));
+                events.push(Event::Code(insets::unmark_insets(&code, sources).into()));
             }
             Event::Text(text) if is_code => {
-                events.push(Event::Text(insets::unmark(&text, sources).into()));
+                events.push(Event::Text(insets::unmark_insets(&text, sources).into()));
             }
             Event::Text(text) if text.contains("{{") => {
                 wrong(
@@ -271,7 +273,7 @@ fn html(
     }
     let mut html = String::new();
     pulldown_cmark::html::push_html(&mut html, events.into_iter());
-    (sanitised(&html), shown)
+    (sanitise_html(&html), shown)
 }
 
 /// Returns the words between the brackets of a picture, for people who do not see it.
@@ -337,7 +339,7 @@ mod tests {
     /// Renders Markdown as HTML, and lists its faults.
     fn of(markdown: &str) -> (String, Vec<String>) {
         let report = ProblemReport::new("how.md");
-        let (marked, sources) = insets::mark(markdown);
+        let (marked, sources) = insets::mark_insets(markdown);
         let (html, _) = html(
             &marked,
             &sources,
@@ -420,15 +422,19 @@ mod tests {
     #[test]
     fn only_media_of_the_own_server_are_loaded() {
         let own = "<p><img src=\"/media/0a.png\" alt=\"x\" width=\"4\" height=\"3\"></p>";
-        assert_eq!(sanitised(own), own);
+        assert_eq!(sanitise_html(own), own);
         let video = "<video controls=\"\" src=\"/media/0a.mp4\"><track kind=\"captions\" src=\"/media/0b.vtt\" default=\"\"></video>";
-        assert_eq!(sanitised(video), video);
+        assert_eq!(sanitise_html(video), video);
         for other in [
             "<img src=\"https://a.example/x.png\">",
             "<img src=\"//a.example/x\">",
             "<video src=\"/other\"></video>",
         ] {
-            assert!(!sanitised(other).contains("src"), "{}", sanitised(other));
+            assert!(
+                !sanitise_html(other).contains("src"),
+                "{}",
+                sanitise_html(other)
+            );
         }
     }
 }

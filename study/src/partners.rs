@@ -12,7 +12,7 @@ use crate::design::{self, Level, Pool, PoolDraw};
 use crate::folder::Source;
 use crate::language_model::{LanguageModel, read as model_reader};
 use crate::limits::{MAX_LEVELS, MAX_PARTNERS, MIN_LEVELS};
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::read::{Cursor, Fields};
 use crate::stage::ai_partner::{self, AiPartner, PartnerOrigin};
 use crate::stage::directive_buttons;
@@ -78,7 +78,7 @@ impl Partners {
     /// Returns the problem of a name that no partner has; `None` for that of a partner with faults, which are reported
     /// already.
     pub(crate) fn describe_unknown(&self, name: &str) -> Option<String> {
-        let message = || format!("unknown partner `{name}`; {}", self.hint(name));
+        let message = || format!("unknown partner `{name}`; {}", self.make_hint(name));
         (!self.is_faulty(name)).then(message)
     }
 
@@ -98,12 +98,12 @@ impl Partners {
     }
 
     /// Returns the fix for a name that no partner has.
-    pub(crate) fn hint(&self, name: &str) -> String {
+    pub(crate) fn make_hint(&self, name: &str) -> String {
         match self.is_empty() {
             true => "the study names none; write for example `partners: {clone: {policy: agent.onnx}}` at the top of the \
                      file, or a block here: `{policy: cook}`"
                 .to_owned(),
-            false => hint(name, &self.names()),
+            false => make_hint(name, &self.names()),
         }
     }
 
@@ -169,9 +169,9 @@ fn is_mentioned(root: &yaml::Node, name: &str) -> bool {
 
 /// Reads the partners. A study whose partners have faults is read on with the others.
 pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<Partners> {
-    let entries = place.entries("partners")?;
+    let entries = place.read_entries("partners")?;
     if entries.len() > MAX_PARTNERS {
-        place.wrong(format!(
+        place.report_problem(format!(
             "{} partners; there must be at most {MAX_PARTNERS}",
             entries.len()
         ));
@@ -215,7 +215,9 @@ fn read_kind(
                each visit of a stage, and with none again before all had their turn.";
     let draw = fields.key("draw", doc);
     let has_draw = draw.place.is_some();
-    let draw = draw.or(PoolDraw::Once, |place| place.word("way to draw", &draws));
+    let draw = draw.or(PoolDraw::Once, |place| {
+        place.read_word("way to draw", &draws)
+    });
     let shown = shown(&mut fields);
     looks.extend(shown.clone().unwrap_or_default());
     let origin = origin(name, &mut fields);
@@ -242,7 +244,7 @@ fn read_kind(
             model.flatten().map(NamedPartner::Assistant)
         }
         _ if place.may(false) => {
-            let policy = policy.maybe(|place| ai_partner::policy(source, &place));
+            let policy = policy.maybe(|place| ai_partner::read_policy(source, &place));
             ai_partner::read_fields(source, &mut fields, policy.flatten());
             None
         }
@@ -255,7 +257,9 @@ fn read_kind(
         }
         (false, true) => Some(NamedPartner::Person),
         (false, false) => {
-            let policy = policy.require("agent.onnx", |place| ai_partner::policy(source, &place));
+            let policy = policy.require("agent.onnx", |place| {
+                ai_partner::read_policy(source, &place)
+            });
             let partner = ai_partner::read_fields(source, &mut fields, policy);
             let origin = origin.and_then(|origin| {
                 let policy = partner.as_ref()?.policy.clone();
@@ -331,7 +335,7 @@ fn origin(name: &str, fields: &mut Fields<'_>) -> Option<PartnerOrigin> {
     let doc = "For the data: the seed of the training.";
     let training_seed = fields
         .key("training_seed", doc)
-        .maybe(|place| place.whole(0..=i64::MAX, ""));
+        .maybe(|place| place.read_whole(0..=i64::MAX, ""));
     let doc = "For the data: the checkpoint of the training.";
     let checkpoint = fields.key("checkpoint", doc).maybe(|place| place.text(60));
     let doc = "For the data: the rules that the policy was trained on, such as `jaxmarl-0.2.0`: the parameter `rules` of \

@@ -13,7 +13,7 @@ use crate::assign::{self, Rng};
 use crate::formula::Formula;
 use crate::limits::MAX_AMOUNT;
 use crate::money::SCALES;
-pub use crate::money::{amount_in_language, decimals, units_in_language, written};
+pub use crate::money::{amount_in_language, decimals_of, units_in_language, write_money};
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::recruitment::{Provider, RecruiterAction};
@@ -60,7 +60,7 @@ pub fn code(study: &Study, outcome: Outcome, seed: u64) -> Option<String> {
 fn name(seed: u64, purpose: u64, number: u64) -> String {
     const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     let mut rng = Rng::of(seed, &[purpose, number]);
-    let letter = |_| char::from(ALPHABET[rng.below(ALPHABET.len())]);
+    let letter = |_| char::from(ALPHABET[rng.draw_below(ALPHABET.len())]);
     (0..7).map(letter).collect()
 }
 
@@ -94,7 +94,7 @@ impl Payment {
             payment.deed = way.deed;
             let currency = study.recruitment.pay_terms.currency.as_deref();
             if let (Some(pay), Some(currency)) = (&way.pay, currency) {
-                let paid = |name: &str| way.pays(name);
+                let paid = |name: &str| way.is_paid(name);
                 payment.settle(study, progress, pay, currency, paid);
             }
         }
@@ -111,7 +111,7 @@ impl Payment {
         paid: impl Fn(&str) -> bool,
     ) {
         let pay_terms = &study.recruitment.pay_terms;
-        let scale = SCALES[decimals(currency)] as f64;
+        let scale = SCALES[decimals_of(currency)] as f64;
         let units = |amount: f64| (amount.clamp(0.0, MAX_AMOUNT) * scale).round() as u64;
         let mut scope = progress.facts().scope(study, &progress.bindings(study));
         let minutes = (self.time_ms as f64 / 60_000.0).min(pay_terms.most_time_minutes());

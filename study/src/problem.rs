@@ -153,7 +153,7 @@ fn characters(text: &str) -> u32 {
 }
 
 /// The known word that is nearest to a wrong one, if any is near: at most a third of its letters differ.
-pub(crate) fn nearest<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest_name<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
     let wrong = wrong.to_lowercase();
     known
         .iter()
@@ -164,7 +164,7 @@ pub(crate) fn nearest<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
 }
 
 /// Returns the known name that is similar, if there is one, and all known names: `did you mean …? Known here: …`.
-pub fn hint(wrong: &str, known: &[&str]) -> String {
+pub fn make_hint(wrong: &str, known: &[&str]) -> String {
     // `required` is more likely `isRequired` than `requiredIf`.
     let is = format!("is{wrong}");
     let same = |word: &&&str| word.eq_ignore_ascii_case(&is);
@@ -172,7 +172,7 @@ pub fn hint(wrong: &str, known: &[&str]) -> String {
         .iter()
         .find(same)
         .copied()
-        .or_else(|| nearest(wrong, known))
+        .or_else(|| nearest_name(wrong, known))
     {
         Some(word) => format!("did you mean `{word}`? Known here: {}", known.join(", ")),
         None => format!("known here: {}", known.join(", ")),
@@ -186,10 +186,10 @@ mod tests {
     #[test]
     fn nearest_finds_typing_errors_and_nothing_far() {
         let known = ["timeout_s", "on_timeout", "group_size", "bot"];
-        assert_eq!(nearest("timeuot_s", &known), Some("timeout_s"));
-        assert_eq!(nearest("groupsize", &known), Some("group_size"));
-        assert_eq!(nearest("colour", &known), None);
+        assert_eq!(nearest_name("timeuot_s", &known), Some("timeout_s"));
+        assert_eq!(nearest_name("groupsize", &known), Some("group_size"));
+        assert_eq!(nearest_name("colour", &known), None);
         let survey = ["requiredIf", "isRequired"];
-        assert!(hint("required", &survey).starts_with("did you mean `isRequired`?"));
+        assert!(make_hint("required", &survey).starts_with("did you mean `isRequired`?"));
     }
 }

@@ -26,7 +26,7 @@ use crate::stage::env::Rest;
 use crate::stage::{Stage, StageKind};
 use crate::study::Study;
 use crate::text;
-use crate::timeline::route::{Visit, route};
+use crate::timeline::route::{Visit, make_route};
 use crate::timeline::tree::Bindings;
 
 pub use crate::refusal::EventRefusal;
@@ -147,13 +147,13 @@ impl Progress {
         asked: Option<&String>,
         reads: &[String],
     ) -> bool {
-        let asked = text::best(
+        let asked = text::best_language(
             &study.languages,
             asked.map(std::slice::from_ref).unwrap_or_default(),
         );
         let has_choice = self.language.is_some() || study.languages.is_empty();
-        let first =
-            (!has_choice).then(|| text::best(&study.languages, reads).unwrap_or(&study.language));
+        let first = (!has_choice)
+            .then(|| text::best_language(&study.languages, reads).unwrap_or(&study.language));
         let Some(chosen) = asked.or(first) else {
             return false;
         };
@@ -173,7 +173,7 @@ impl Progress {
 
     /// The partners in the last episode that was played up to here.
     pub(crate) fn last_partners(&self, study: &Study) -> PartnerKind {
-        let route = route(study, &self.assignment);
+        let route = make_route(study, &self.assignment);
         let mut before = route.iter().take(usize::from(self.at) + 1).rev();
         let last = before.find_map(|visit| {
             let stage = study.timeline.get(usize::from(visit.stage))?;
@@ -334,7 +334,7 @@ impl Progress {
 
     /// Length of the route, as far as it is drawn.
     pub fn count(&self, study: &Study) -> u16 {
-        route(study, &self.assignment).len() as u16
+        make_route(study, &self.assignment).len() as u16
     }
 
     /// Index of the current stage.
@@ -352,14 +352,14 @@ impl Progress {
 
     /// The values of names at the current visit.
     pub fn bindings(&self, study: &Study) -> Bindings {
-        let route = route(study, &self.assignment);
+        let route = make_route(study, &self.assignment);
         let visit = route.get(usize::from(self.at));
         visit.map_or_else(Bindings::new, |visit| Bindings::clone(&visit.bindings))
     }
 
     /// Returns whether a stage is still ahead, or is the current one.
     pub fn leads_to(&self, study: &Study, stage: u16) -> bool {
-        let route = route(study, &self.assignment);
+        let route = make_route(study, &self.assignment);
         let mut ahead = route.iter().skip(usize::from(self.at));
         self.outcome(study).is_none() && ahead.any(|visit| visit.stage == stage)
     }
@@ -367,7 +367,7 @@ impl Progress {
     /// Returns the participant's position with the group of the last passed lobby; `None` before a lobby, in one, and
     /// after the end.
     pub fn group_visit(&self, study: &Study) -> Option<GroupVisit> {
-        let route = route(study, &self.assignment);
+        let route = make_route(study, &self.assignment);
         let is_lobby = |visit: &Visit<'_>| study.lobby(visit.stage).is_some();
         let here = usize::from(self.at);
         let passed = route.iter().take(here + 1).rposition(is_lobby)?;

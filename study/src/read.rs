@@ -9,9 +9,9 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use crate::problem::{LineColumn, ProblemReport, hint};
+use crate::problem::{LineColumn, ProblemReport, make_hint};
 use crate::shape::{Atlas, Block, Shape, Sketch};
-use crate::yaml::{Data, Node, flag, is_switch_word, join};
+use crate::yaml::{Data, Node, is_switch_word, join, read_flag};
 
 mod fields;
 
@@ -98,12 +98,12 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    pub(crate) fn wrong(&self, message: impl Into<String>) {
+    pub(crate) fn report_problem(&self, message: impl Into<String>) {
         self.report.add(self.node.at, &self.path, message);
     }
 
     /// The value of a key of this block, or at a path from here, if it is there.
-    pub(crate) fn at(&self, key: &str) -> Option<Cursor<'a>> {
+    pub(crate) fn child_at(&self, key: &str) -> Option<Cursor<'a>> {
         let node = self.node.at(key)?;
         Some(Cursor {
             node,
@@ -119,7 +119,7 @@ impl<'a> Cursor<'a> {
     }
 
     fn expected<T>(&self, what: &str) -> Option<T> {
-        self.wrong(format!("expected {what}, found {}", self.node.what()));
+        self.report_problem(format!("expected {what}, found {}", self.node.what()));
         None
     }
 
@@ -128,14 +128,14 @@ impl<'a> Cursor<'a> {
         let number = |text: &str| text.parse::<f64>().ok();
         match &self.node.data {
             Data::Quoted(text) if number(text).is_some() => {
-                self.wrong(format!(
+                self.report_problem(format!(
                     "expected {what}, found the text \"{text}\"; leave the quotes away"
                 ));
                 None
             }
             Data::Plain(text) => match number(&text.replacen(',', ".", 1)) {
                 Some(number) if text.contains(',') => {
-                    self.wrong(format!(
+                    self.report_problem(format!(
                         "expected {what}, found `{text}`; write a point: {number}"
                     ));
                     None
@@ -174,12 +174,12 @@ impl<'a> Cursor<'a> {
             return self.expected("text");
         };
         if self.node.is_null() || text.trim().is_empty() {
-            self.wrong("expected text, found nothing");
+            self.report_problem("expected text, found nothing");
             return None;
         }
         let count = text.chars().count();
         if count > limit {
-            self.wrong(format!("{count} characters; the limit is {limit}"));
+            self.report_problem(format!("{count} characters; the limit is {limit}"));
             return None;
         }
         Some(text.clone())
@@ -194,7 +194,7 @@ impl<'a> Cursor<'a> {
                 .chars()
                 .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-'));
         if !good {
-            self.wrong(format!(
+            self.report_problem(format!(
                 "`{text}` is not an id; use lower-case letters, digits, `_` and `-`, a letter first, at most 40 in all"
             ));
         }
@@ -203,7 +203,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A whole number in a range.
-    pub(crate) fn whole<T>(&self, range: RangeInclusive<T>, unit: &str) -> Option<T>
+    pub(crate) fn read_whole<T>(&self, range: RangeInclusive<T>, unit: &str) -> Option<T>
     where
         T: Copy + Display + TryFrom<i64> + PartialOrd,
     {
@@ -241,7 +241,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A number in a range.
-    pub(crate) fn number(&self, range: RangeInclusive<f64>, unit: &str) -> Option<f64> {
+    pub(crate) fn read_number(&self, range: RangeInclusive<f64>, unit: &str) -> Option<f64> {
         let (from, to) = (*range.start(), *range.end());
         if self.tells(|| Shape::Number {
             whole: false,
@@ -262,24 +262,24 @@ impl<'a> Cursor<'a> {
     }
 
     /// `true` or `false`.
-    pub(crate) fn flag(&self) -> Option<bool> {
+    pub(crate) fn read_flag(&self) -> Option<bool> {
         if self.tells(|| Shape::Flag) {
             return None;
         }
         match &self.node.data {
             Data::Plain(text) if is_switch_word(text) => {
-                self.wrong(format!(
+                self.report_problem(format!(
                     "`{text}` means different things to different programs; write true or false"
                 ));
                 None
             }
-            Data::Plain(text) if flag(text).is_some() => flag(text),
+            Data::Plain(text) if read_flag(text).is_some() => read_flag(text),
             _ => self.expected("true or false"),
         }
     }
 
     /// One of some words.
-    pub(crate) fn word<T: Copy>(&self, what: &str, known: &[(&str, T)]) -> Option<T> {
+    pub(crate) fn read_word<T: Copy>(&self, what: &str, known: &[(&str, T)]) -> Option<T> {
         let word = |(word, _): &(&str, T)| (*word).to_owned();
         if self.tells(|| Shape::Word(known.iter().map(word).collect())) {
             return None;
@@ -291,7 +291,10 @@ impl<'a> Cursor<'a> {
             .map(|(_, value)| *value);
         if found.is_none() {
             let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
-            self.wrong(format!("unknown {what} `{text}`; {}", hint(&text, &words)));
+            self.report_problem(format!(
+                "unknown {what} `{text}`; {}",
+                make_hint(&text, &words)
+            ));
         }
         found
     }
@@ -336,7 +339,7 @@ impl<'a> Cursor<'a> {
             return self.expected(&format!("a list of {what} (lines that start with `- `)"));
         };
         if !count.contains(&items.len()) {
-            self.wrong(format!(
+            self.report_problem(format!(
                 "{} {what}; there must be {least} to {most}",
                 items.len()
             ));
@@ -347,7 +350,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The keys and values of a block, whatever the keys are.
-    pub(crate) fn entries(&self, what: &str) -> Option<Vec<(&'a str, Cursor<'a>)>> {
+    pub(crate) fn read_entries(&self, what: &str) -> Option<Vec<(&'a str, Cursor<'a>)>> {
         if let Some(sketch) = self.sketch {
             let value = self.inside(self.node, String::new());
             let at = value.sketch.map_or(0, |value| value.at);
@@ -372,7 +375,7 @@ impl<'a> Cursor<'a> {
         let mut whole = self.clone();
         match whole.sketch {
             Some(sketch) => whole.sketch = Some(sketch.tell(Shape::Block(Block::default()))),
-            None => drop(self.entries(what)?),
+            None => drop(self.read_entries(what)?),
         }
         Some(Fields::of(whole))
     }

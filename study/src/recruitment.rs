@@ -17,7 +17,7 @@ use crate::folder::Source;
 use crate::formula::{Formula, Type, Types};
 use crate::outcome::Outcome;
 use crate::page::{self, TextPage};
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::read::Cursor;
 
 /// The source of participants, and their pay.
@@ -97,7 +97,7 @@ impl WayOut {
     }
 
     /// Returns whether its pay names one of `base`, `bonus` and `time`.
-    pub fn pays(&self, name: &str) -> bool {
+    pub fn is_paid(&self, name: &str) -> bool {
         let mut words = self
             .rule()
             .split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
@@ -176,7 +176,9 @@ pub(crate) fn read(
                `parameters`: reads the URL parameters below. `kiosk`: one participant after another at the same \
                computer.";
     let provider = fields.key("provider", doc);
-    let provider = provider.or(Provider::None, |place| place.word("provider", &PROVIDERS));
+    let provider = provider.or(Provider::None, |place| {
+        place.read_word("provider", &PROVIDERS)
+    });
     let doc = "Maps our names to the URL parameters of your recruiter: `{participant: pid}` reads `?pid=…`. \
                `participant` is the one that identifies the person.";
     let parameters = fields
@@ -208,7 +210,7 @@ pub(crate) fn read(
         (Provider::Parameters, Some((parameters, _))) => parameters,
         (_, None) => BTreeMap::new(),
         (_, Some((_, place))) => {
-            place.wrong("never used, as `provider` is not `parameters`; remove them, or write `provider: parameters`");
+            place.report_problem("never used, as `provider` is not `parameters`; remove them, or write `provider: parameters`");
             return None;
         }
     };
@@ -231,7 +233,7 @@ fn of_parameters<T>(
     read: impl FnOnce(&Cursor<'_>) -> Option<T>,
 ) -> Option<T> {
     if provider.is_some_and(|provider| provider != Provider::Parameters) {
-        place.wrong("never used, as `provider` is not `parameters`; remove it, or write `provider: parameters`");
+        place.report_problem("never used, as `provider` is not `parameters`; remove it, or write `provider: parameters`");
         return None;
     }
     read(place)
@@ -239,11 +241,11 @@ fn of_parameters<T>(
 
 fn parameters(place: &Cursor<'_>) -> Option<BTreeMap<String, String>> {
     let mut names = BTreeMap::new();
-    for (meaning, place) in place.entries("parameters")? {
+    for (meaning, place) in place.read_entries("parameters")? {
         names.insert(meaning.to_owned(), place.text(100)?);
     }
     if !names.contains_key("participant") {
-        place.wrong(
+        place.report_problem(
             "no `participant`, so nobody would be known again; write for example `participant: id`",
         );
         return None;
@@ -258,15 +260,15 @@ fn outcomes(
 ) -> Option<BTreeMap<Outcome, WayOut>> {
     let mut ways = BTreeMap::new();
     let mut whole = true;
-    for (name, place) in place.entries("outcomes")? {
+    for (name, place) in place.read_entries("outcomes")? {
         let outcome = Outcome::ALL.iter().find(|(known, _)| *known == name);
         let way = way_out(source, &place, types);
         match (outcome, way) {
             (Some((_, outcome)), Some(way)) => drop(ways.insert(*outcome, way)),
             (None, _) => {
-                place.wrong(format!(
+                place.report_problem(format!(
                     "unknown outcome `{name}`; {}",
-                    hint(name, &Outcome::ALL.map(|(name, _)| name))
+                    make_hint(name, &Outcome::ALL.map(|(name, _)| name))
                 ));
                 whole = false;
             }
@@ -283,12 +285,12 @@ fn way_out(source: Source<'_>, place: &Cursor<'_>, types: &Types) -> Option<WayO
                participant is screened out within the study.";
     let deed = fields
         .key("do", doc)
-        .need("approve", |place| place.word("deed", &DEEDS));
+        .require_key("approve", |place| place.read_word("deed", &DEEDS));
     let doc = "The pay: `none`, or a formula over `base`, `bonus` and `time`, such as `base + bonus`. `time` is the \
                time with signs of life at `time_rate_per_hour`.";
     let pay = fields
         .key("pay", doc)
-        .need("base + bonus", |place| pay_of(&place, types));
+        .require_key("base + bonus", |place| pay_of(&place, types));
     let doc = "The completion code. By default the server derives one from the seed of the study.";
     let code = fields.key("code", doc).maybe(|place| code_of(&place));
     let doc = "The last page for this outcome. By default a built-in page.";
@@ -318,7 +320,7 @@ fn code_of(place: &Cursor<'_>) -> Option<String> {
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
     if !good {
-        place.wrong(format!(
+        place.report_problem(format!(
             "`{text}` is not a completion code; use letters, digits, `-` and `_`"
         ));
     }
@@ -359,7 +361,7 @@ fn check_pay(
         ];
         for (name, _, mend) in lacking
             .iter()
-            .filter(|(name, lacks, _)| *lacks && way.pays(name))
+            .filter(|(name, lacks, _)| *lacks && way.is_paid(name))
         {
             wrong(&key, &format!("pays `{name}`, which is not said; {mend}"));
         }

@@ -189,7 +189,7 @@ impl Screening {
     /// Returns the unmet requirements, in the order of the study file; empty if the participant can take part. A
     /// required value that could not be measured is lacking, and so is a formula without a value. The study's own
     /// explanations are in a language.
-    pub fn lacks(&self, measured: &Measured, language: &str) -> Vec<Lack> {
+    pub fn list_lacks(&self, measured: &Measured, language: &str) -> Vec<Lack> {
         let mut lacks = Vec::new();
         if !self.device.is_empty() && !self.device.contains(&measured.device) {
             lacks.push(Lack::Device(self.device.clone()));
@@ -248,14 +248,14 @@ pub(crate) fn read(place: &Cursor<'_>, languages: Languages<'_>) -> Option<Scree
         "max_rtt_ms",
         "The longest round trip to the server, in milliseconds. The page measures a median.",
     );
-    let rtt = rtt.maybe(|place| place.whole(1..=5_000, "milliseconds"));
+    let rtt = rtt.maybe(|place| place.read_whole(1..=5_000, "milliseconds"));
     let fps = fields.key("min_fps", "The lowest frame rate, in frames per second.");
-    let fps = fps.maybe(|place| place.whole(1..=240, "frames per second"));
+    let fps = fps.maybe(|place| place.read_whole(1..=240, "frames per second"));
     let doc = "The longest computing time of one step of the study's slowest environment, in milliseconds. The page \
                measures a median.";
     let step = fields
         .key("max_step_ms", doc)
-        .maybe(|place| place.number(0.01..=1_000.0, "milliseconds"));
+        .maybe(|place| place.read_number(0.01..=1_000.0, "milliseconds"));
     let doc = "A formula over all measured values. Participants can take part only if it holds.";
     let formula = fields.key("formula", doc);
     let has_formula = formula.place.is_some();
@@ -266,7 +266,7 @@ pub(crate) fn read(place: &Cursor<'_>, languages: Languages<'_>) -> Option<Scree
         .key("explain", doc)
         .maybe(|place| text::read(&place, languages, 500));
     let attempts = fields.key("attempts", "The number of attempts.");
-    let attempts = attempts.or(3, |place| place.whole(1..=20, "attempts"));
+    let attempts = attempts.or(3, |place| place.read_whole(1..=20, "attempts"));
     let doc =
         "The outcome of participants who do not meet the requirements. The page tells them why.";
     let or_else = fields
@@ -301,15 +301,22 @@ pub(crate) fn check(place: &Cursor<'_>, has_env: bool) {
 
 fn words<T: Copy>(place: &Cursor<'_>, what: &str, known: &[(&str, T)]) -> Option<Vec<T>> {
     let places = place.list(&format!("words for a {what}"), known.len())?;
-    let read: Vec<Option<T>> = places.iter().map(|place| place.word(what, known)).collect();
+    let read: Vec<Option<T>> = places
+        .iter()
+        .map(|place| place.read_word(what, known))
+        .collect();
     read.into_iter().collect()
 }
 
 fn window_of(place: &Cursor<'_>) -> Option<WindowSize> {
     let mut fields = place.fields("the size of a window")?;
-    let pixels = |place: Cursor<'_>| place.whole(100..=10_000, "pixels");
-    let width = fields.key("width", "The width.").need("1024", pixels);
-    let height = fields.key("height", "The height.").need("640", pixels);
+    let pixels = |place: Cursor<'_>| place.read_whole(100..=10_000, "pixels");
+    let width = fields
+        .key("width", "The width.")
+        .require_key("1024", pixels);
+    let height = fields
+        .key("height", "The height.")
+        .require_key("640", pixels);
     fields.done();
     Some(WindowSize {
         width: width?,

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::folder::{Source, read_text};
 use crate::limits::{MAX_LANGUAGES, MAX_PAGE};
-use crate::problem::{ProblemReport, hint};
+use crate::problem::{ProblemReport, make_hint};
 use crate::read::Cursor;
 use crate::study::Study;
 use crate::text::is_language;
@@ -82,7 +82,7 @@ pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<Sentences> 
         let name = file.rsplit('/').next().unwrap_or_default();
         let tag = name.strip_suffix(".yaml").or(name.strip_suffix(".yml"));
         let Some(tag) = tag.filter(|tag| is_language(tag)) else {
-            place.wrong(format!(
+            place.report_problem(format!(
                 "`{file}` does not say its language; give the file the name of a language tag, such as `fr.yaml` or `pt-BR.yaml`"
             ));
             is_whole = false;
@@ -108,15 +108,15 @@ fn of_file(
     let known: Vec<&str> = english.keys().map(String::as_str).collect();
     let mut sentences = BTreeMap::new();
     let mut is_whole = true;
-    for (name, place) in whole.entries("sentences by name")? {
+    for (name, place) in whole.read_entries("sentences by name")? {
         let Some(usual) = english.get(name) else {
-            let near = hint(name, &known);
+            let near = make_hint(name, &known);
             let near = near.split(" Known here").next().unwrap_or_default();
             let near = match near.starts_with("did you mean") {
                 true => near,
                 false => "the names are those of `texts/en.yaml` in the source of Coplay",
             };
-            place.wrong(format!("pages have no sentence `{name}`; {near}"));
+            place.report_problem(format!("pages have no sentence `{name}`; {near}"));
             is_whole = false;
             continue;
         };
@@ -141,13 +141,13 @@ fn of_file(
             } else {
                 all.join(", ")
             };
-            place.wrong(format!(
+            place.report_problem(format!(
                 "nothing is filled in for `{{{other}}}` here; this sentence can have {all}"
             ));
             is_whole = false;
         }
         if let Some(missing) = wanted.difference(&given).next() {
-            place.wrong(format!("`{{{missing}}}` is missing; in English: `{usual}`"));
+            place.report_problem(format!("`{{{missing}}}` is missing; in English: `{usual}`"));
             is_whole = false;
         }
         sentences.insert(name.to_owned(), sentence);

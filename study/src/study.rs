@@ -161,7 +161,7 @@ impl Study {
         };
         let parameter = field.split(['.', '[']).next().unwrap_or_default();
         match world.filter(|_| !self.source.has(&yaml::join(&path, parameter))) {
-            Some(world) => world.problem(field, message),
+            Some(world) => world.make_problem(field, message),
             None => {
                 let path = yaml::join(&path, field);
                 let report = ProblemReport::new(FILE);

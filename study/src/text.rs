@@ -28,13 +28,16 @@ impl Languages<'_> {
 /// The entry for a language, else for the wider one: a German text is right for `de-AT` too.
 ///
 /// Source: RFC 4647, section 3.4, with the main language as the only wider one.
-pub(crate) fn nearest<'a, T>(by: &'a BTreeMap<String, T>, language: &str) -> Option<&'a T> {
+pub(crate) fn nearest_language<'a, T>(
+    by: &'a BTreeMap<String, T>,
+    language: &str,
+) -> Option<&'a T> {
     let main = language.split('-').next().unwrap_or_default();
     by.get(language).or_else(|| by.get(main))
 }
 
 /// Which of the languages that there are suits somebody best who reads some, best first.
-pub(crate) fn best<'a>(all: &'a [String], reads: &[String]) -> Option<&'a str> {
+pub(crate) fn best_language<'a>(all: &'a [String], reads: &[String]) -> Option<&'a str> {
     let main = |tag: &str| tag.split('-').next().unwrap_or_default().to_lowercase();
     let one = |wish: &String| {
         let exact = all.iter().find(|tag| tag.eq_ignore_ascii_case(wish));
@@ -52,7 +55,7 @@ pub struct Text {
 
 impl Text {
     /// The text in the language of the study.
-    pub fn usual(&self) -> &str {
+    pub fn usual_text(&self) -> &str {
         &self.usual
     }
 
@@ -64,13 +67,13 @@ impl Text {
     }
 
     /// The languages that it is given by.
-    pub(crate) fn languages(&self) -> impl Iterator<Item = &String> {
+    pub(crate) fn list_languages(&self) -> impl Iterator<Item = &String> {
         self.by_language.keys()
     }
 
     /// Returns the text in a language, else in the language of the study.
     pub fn in_language(&self, language: &str) -> &str {
-        nearest(&self.by_language, language).unwrap_or(&self.usual)
+        nearest_language(&self.by_language, language).unwrap_or(&self.usual)
     }
 }
 
@@ -94,11 +97,11 @@ impl Serialize for Text {
 }
 
 /// Reads a language tag.
-pub(crate) fn language(place: &Cursor<'_>) -> Option<String> {
+pub(crate) fn read_language(place: &Cursor<'_>) -> Option<String> {
     let text = place.text(35)?;
     let good = is_language(&text);
     if !good {
-        place.wrong(format!(
+        place.report_problem(format!(
             "`{text}` is not a language tag; write one like en, de or pt-BR"
         ));
     }
@@ -106,18 +109,18 @@ pub(crate) fn language(place: &Cursor<'_>) -> Option<String> {
 }
 
 /// Reads the languages that participants can choose from. A study in its own language alone has none.
-pub(crate) fn languages(place: &Cursor<'_>, own: &str) -> Option<Vec<String>> {
+pub(crate) fn read_languages(place: &Cursor<'_>, own: &str) -> Option<Vec<String>> {
     let mut all: Vec<String> = Vec::new();
     for place in place.list("languages", MAX_LANGUAGES)? {
-        let tag = language(&place)?;
+        let tag = read_language(&place)?;
         if all.contains(&tag) {
-            place.wrong(format!("`{tag}` is there twice; leave one of them out"));
+            place.report_problem(format!("`{tag}` is there twice; leave one of them out"));
             return None;
         }
         all.push(tag);
     }
     if !all.iter().any(|tag| tag == own) {
-        place.wrong(format!(
+        place.report_problem(format!(
             "`{own}`, the language of the study, is not among them; add it, or write one of them as `study.language`"
         ));
         return None;
@@ -172,7 +175,7 @@ fn by_language(
 ) -> Option<Text> {
     let mut texts = BTreeMap::new();
     let mut whole = true;
-    for (tag, place) in place.entries("text by language")? {
+    for (tag, place) in place.read_entries("text by language")? {
         let text = place.text(limit).filter(|_| is_tag(tag, &place));
         text.iter().for_each(|text| look(&place, text));
         match text {
@@ -182,9 +185,9 @@ fn by_language(
     }
     whole &= whole
         && has_all(place, languages, |language| {
-            nearest(&texts, language).is_some()
+            nearest_language(&texts, language).is_some()
         });
-    let usual = nearest(&texts, languages.own).cloned();
+    let usual = nearest_language(&texts, languages.own).cloned();
     Some(Text {
         usual: usual.filter(|_| whole)?,
         by_language: texts,
@@ -209,7 +212,7 @@ pub(crate) fn has_all(
             true => "the language of the study",
             false => "one of `study.languages`",
         };
-        place.wrong(format!(
+        place.report_problem(format!(
             "no text for `{language}`, {what}; add a line `{language}: …`"
         ));
     }
@@ -220,7 +223,7 @@ pub(crate) fn has_all(
 fn is_tag(tag: &str, place: &Cursor<'_>) -> bool {
     let good = is_language(tag);
     if !good {
-        place.wrong(format!(
+        place.report_problem(format!(
             "`{tag}` is not a language tag; write one like en, de or pt-BR"
         ));
     }

@@ -23,6 +23,6 @@ pub(crate) mod tree;
 pub(crate) mod uses;
 
 pub use self::fill::fill_names;
-pub use self::route::{Gate, Visit, route};
+pub use self::route::{Gate, Visit, make_route};
 pub use self::tree::{Bindings, Block, ForEach, Guard, Node};
 pub use crate::limits::MAX_VISITS;

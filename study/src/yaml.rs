@@ -170,7 +170,7 @@ fn plain_json(text: &str) -> Result<Value, String> {
     if is_null(text) {
         return Ok(Value::Null);
     }
-    if let Some(flag) = flag(text) {
+    if let Some(flag) = read_flag(text) {
         return Ok(Value::Bool(flag));
     }
     if is_switch_word(text) {
@@ -194,7 +194,7 @@ fn plain_json(text: &str) -> Result<Value, String> {
 }
 
 /// `true` or `false`, as YAML 1.2 spells them.
-pub(crate) fn flag(text: &str) -> Option<bool> {
+pub(crate) fn read_flag(text: &str) -> Option<bool> {
     match text {
         "true" | "True" | "TRUE" => Some(true),
         "false" | "False" | "FALSE" => Some(false),
@@ -226,7 +226,7 @@ pub(crate) fn parse(text: &str, report: &ProblemReport) -> Option<Node> {
             Ok((event, span)) => build.event(event, span),
             Err(error) => {
                 let noticed = at(error.marker());
-                let (at, why) = mend::cause(text, noticed).unwrap_or_else(|| {
+                let (at, why) = mend::find_cause(text, noticed).unwrap_or_else(|| {
                     let mend = "check the indentation, quotes and brackets of this line and the one before";
                     (noticed, format!("{}; {mend}", error.info()))
                 });

@@ -299,7 +299,7 @@ fn a_full_study_is_told_before_anybody_is_let_in() {
 /// Counts each level at each position, and each ordered pair side by side.
 fn balance(order: LevelOrder, count: usize) -> [BTreeMap<(usize, usize), u32>; 2] {
     let rows: Vec<Vec<usize>> = (0..assign::rows(order, count))
-        .map(|row| assign::sequence(order, count, row.into()))
+        .map(|row| assign::level_sequence(order, count, row.into()))
         .collect();
     let places = rows.iter().flat_map(|row| row.iter().copied().enumerate());
     let pairs = rows
@@ -421,7 +421,7 @@ fn condition_order_and_assignment_are_identical_after_every_reload_and_restart()
         .expect("no quota");
         let mut at = Progress::new(&study, draw);
         let route = |at: &Progress, study: &study::Study| {
-            let route = study::timeline::route(study, at.assignment());
+            let route = study::timeline::make_route(study, at.assignment());
             route
                 .iter()
                 .map(|visit| (visit.stage, visit.bindings.clone()))

@@ -108,7 +108,7 @@ fn a_module_of_an_older_interface_is_warned_of() {
         let facts = EnvFacts { is_old, ..facts() };
         let playable = folder.check(&opening(&|_| Ok(facts.clone())));
         let study = study::load(&folder.path).expect("a good study");
-        study.warnings(&playable.expect("a good environment"))
+        study.list_warnings(&playable.expect("a good environment"))
     };
     let told: Vec<String> = warnings(true).iter().map(ToString::to_string).collect();
     let line =

@@ -133,7 +133,7 @@ fn every_part_of_a_study_file_in_the_pages_loads_without_a_warning() {
         let shown = blocks(&page, "yaml").into_iter();
         for (index, text) in shown.filter(|text| !text.contains("titel:")).enumerate() {
             let study = load(&format!("page-{name}-{index}"), text);
-            let warnings = study.warnings(&study::EnvFactsByStage::new());
+            let warnings = study.list_warnings(&study::EnvFactsByStage::new());
             assert!(warnings.is_empty(), "{name}: {warnings:?}\n{text}");
             count += 1;
         }
@@ -155,7 +155,7 @@ fn the_documented_keys_load() {
 fn the_documented_study_loads() {
     let study = load("documented", "");
     assert_eq!(
-        (study.title.usual(), study.timeline.len()),
+        (study.title.usual_text(), study.timeline.len()),
         ("Cooking together", 5)
     );
 }

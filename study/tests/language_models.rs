@@ -71,7 +71,9 @@ fn a_model_has_its_provider_prompt_schedule_and_limits() {
     let StageKind::Env(told) = &study.timeline[1].kind else {
         panic!("an env stage")
     };
-    let helper = told.bots().find_map(|bot| bot.language_model.as_ref());
+    let helper = told
+        .ai_partners()
+        .find_map(|bot| bot.language_model.as_ref());
     let helper = helper.unwrap();
     let url = "https://llm.example.edu/v1".to_owned();
     assert_eq!(helper.provider, ModelProvider::OpenAi { url });
@@ -254,10 +256,14 @@ fn buttons_belong_to_a_partner_with_a_policy_each_with_its_own_directive() {
     let StageKind::Env(told) = &study.timeline[1].kind else {
         panic!("an env stage")
     };
-    let buttons = told.bots().find_map(|bot| bot.buttons.as_ref());
+    let buttons = told.ai_partners().find_map(|bot| bot.buttons.as_ref());
     let buttons = buttons.expect("the partner has buttons");
     assert_eq!(buttons.shown_as, "helper", "it has no other name");
-    let read_on: Vec<_> = buttons.list.iter().map(|of| of.label.usual()).collect();
+    let read_on: Vec<_> = buttons
+        .list
+        .iter()
+        .map(|of| of.label.usual_text())
+        .collect();
     assert_eq!(read_on, ["Wait", "A plate"]);
     for (name, from, to, expected) in REFUSED_BUTTONS {
         let found = read(name, from, to).expect_err(name);

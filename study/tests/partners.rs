@@ -47,12 +47,12 @@ fn faults(name: &str, partners: &str, rest: &str) -> String {
 
 /// The name of the AI partner, its seat, and the member of the pool `sp`, at each visit.
 fn played(study: &Study, assignment: &Assignment) -> Vec<(String, usize, Option<String>)> {
-    let visits = study::timeline::route(study, assignment).into_iter();
+    let visits = study::timeline::make_route(study, assignment).into_iter();
     let of_visit = |visit: study::timeline::Visit<'_>| {
         let StageKind::Env(env) = &study.timeline[usize::from(visit.stage)].kind else {
             return None;
         };
-        let seated = env.seated(&visit.bindings, &mut Rng::of(1, &[]));
+        let seated = env.draw_seating(&visit.bindings, &mut Rng::of(1, &[]));
         let seat = seated
             .iter()
             .position(|player| matches!(player, Player::Drawn(_)))?;
@@ -172,7 +172,7 @@ timeline:
         groups: BTreeMap::new(),
     };
     both.groups.insert(2, group.clone());
-    let route = study::timeline::route(&study, &both);
+    let route = study::timeline::make_route(&study, &both);
     let played = route.iter().filter(|visit| visit.stage == 3);
     let layouts = played.map(|visit| visit.bindings["layout"].name.clone());
     assert_eq!(layouts.collect::<Vec<_>>(), group.orders["layout"]);

@@ -29,7 +29,7 @@ bonus: round2(clamp(0.02 * sum(play.episodes.map(e, e.score)), 0.0, 5.0))
 fn played(score: i64) -> ProgressEvent<'static> {
     ended(Episode {
         score,
-        ..Episode::unplayed(EndReason::Played)
+        ..Episode::unplayed_facts(EndReason::Played)
     })
 }
 
@@ -119,7 +119,7 @@ fn who_withdraws_is_paid_and_reported_to_the_recruiter_as_without_it() {
         let episode = |score| {
             ended(Episode {
                 score,
-                ..Episode::unplayed(reason)
+                ..Episode::unplayed_facts(reason)
             })
         };
         paid(&study, &[episode(40), episode(20), last], HOUR_MS)

@@ -22,7 +22,7 @@ fn the_schema_in_the_documents_is_what_the_readers_take() {
 #[test]
 fn the_reference_in_the_documents_is_what_the_readers_take() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference.md");
-    let reference = study::reference();
+    let reference = study::write_reference();
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&file, &reference).expect("a file of the documents");
     }
@@ -66,7 +66,7 @@ fn the_levels_that_the_reference_promises_are_those_that_a_study_may_have() {
 fn the_minimum_wage_in_the_documents_is_the_one_that_counts() {
     let usual = |currency| study::recruitment::usual_floor_per_hour(true, currency).unwrap();
     let told = format!("By default GBP {} or USD {}", usual("GBP"), usual("USD"));
-    assert!(study::reference().contains(&told), "{told}");
+    assert!(study::write_reference().contains(&told), "{told}");
     let others = [(true, "EUR"), (false, "GBP"), (false, "USD")];
     for (is_prolific, currency) in others {
         let none = study::recruitment::usual_floor_per_hour(is_prolific, currency);

@@ -77,7 +77,7 @@ fn everything_that_is_lacking_is_told_at_once() {
     )
     .unwrap();
     let screening = study.screening().unwrap();
-    let lacks = screening.lacks(&measured(), "de");
+    let lacks = screening.list_lacks(&measured(), "de");
     assert_eq!(
         lacks,
         [
@@ -103,7 +103,7 @@ fn everything_that_is_lacking_is_told_at_once() {
         step_ms: Some(0.5),
         ..measured()
     };
-    assert_eq!(screening.lacks(&fine, "en"), []);
+    assert_eq!(screening.list_lacks(&fine, "en"), []);
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn made(own: i64) -> Episode {
             rewards: vec![0.25, own as f64 / 2.0],
         },
         seat: 1,
-        ..Episode::unplayed(EndReason::Played)
+        ..Episode::unplayed_facts(EndReason::Played)
     }
 }
 

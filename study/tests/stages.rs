@@ -314,7 +314,7 @@ fn items_with_a_right_answer_are_marked_and_those_of_attention_are_flagged() {
                 value: (*value).into(),
             })
             .collect();
-        let marks = study.timeline[0].kind.marks(&given);
+        let marks = study.timeline[0].kind.mark_answers(&given);
         let mark = |mark: study::survey::Mark| (mark.item, mark.correct, mark.flag);
         marks.into_iter().map(mark).collect::<Vec<_>>()
     };
@@ -380,7 +380,11 @@ fn a_form_is_checked_as_its_page_checks_it() {
         matches!(&refused, Err(EventRefusal::Unfit { name, why }) if name == "age" && why == "Adults only."),
         "{refused:?}"
     );
-    assert_eq!(survey.marks(&[]), [], "what was not shown was not missed");
+    assert_eq!(
+        survey.mark_answers(&[]),
+        [],
+        "what was not shown was not missed"
+    );
     assert!(
         survey
             .in_language("de")
@@ -407,7 +411,7 @@ fn choices_that_are_drawn_are_the_same_for_a_person_and_others_for_others() {
         panic!("not a survey")
     };
     let order = |seed, at: usize, list: &str| {
-        survey.arranged("en", seed, 0).0["elements"][at][list].to_string()
+        survey.arrange_form("en", seed, 0).0["elements"][at][list].to_string()
     };
     assert_eq!(order(1, 0, "choices"), order(1, 0, "choices"));
     assert_ne!(
@@ -415,7 +419,7 @@ fn choices_that_are_drawn_are_the_same_for_a_person_and_others_for_others() {
         order(1, 1, "choices"),
         "each list is drawn by itself"
     );
-    let (document, drawn) = survey.arranged("en", 42, 0);
+    let (document, drawn) = survey.arrange_form("en", 42, 0);
     let shown: Vec<(&str, &str)> = drawn
         .iter()
         .map(|shown| (shown.item.as_str(), shown.order.as_str()))
@@ -486,7 +490,7 @@ fn the_order_that_is_told_is_the_one_that_is_shown() {
     };
     let form: serde_json::Value = serde_json::from_str(&surveyjs).expect("a form");
     let seen = form["elements"][0]["choices"].to_string();
-    let [shown] = &at.shown(&study)[..] else {
+    let [shown] = &at.shown_orders(&study)[..] else {
         panic!("one order was drawn")
     };
     assert_eq!(

@@ -82,7 +82,7 @@ fn walk(study: &Study, language: &str) -> (String, String) {
         score,
         ticks: 10,
         partners: PartnerKind::Ai,
-        ..Episode::unplayed(EndReason::Played)
+        ..Episode::unplayed_facts(EndReason::Played)
     };
     step(ProgressEvent::EpisodeEnded(&episode(20)));
     let form = step(ProgressEvent::EpisodeEnded(&episode(25)));
@@ -250,7 +250,7 @@ fn a_page_learns_the_time_limit_of_a_form_and_a_short_one_is_told() {
         panic!("a form: {view:?}");
     };
     assert!(surveyjs.contains("\"timeLimit\":5"), "{surveyjs}");
-    let warnings = study.warnings(&Default::default());
+    let warnings = study.list_warnings(&Default::default());
     let told: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     assert!(
         told.iter().any(|told| told.contains("6 questions in 5 s")),
@@ -287,7 +287,7 @@ fn a_study_replaces_sentences_of_pages_and_adds_languages() {
     let study = study.expect("a study");
     let sent = serde_json::json!(study.sentences);
     assert_eq!(sent["fr"]["next"], "Suivant");
-    let warnings = study.warnings(&study::EnvFactsByStage::new());
+    let warnings = study.list_warnings(&study::EnvFactsByStage::new());
     let told: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     assert!(
         told.len() == 1 && told[0].contains("sentences of pages are missing in `fr`"),
@@ -296,7 +296,7 @@ fn a_study_replaces_sentences_of_pages_and_adds_languages() {
     let german = "next: Los\ndirect: \"\"\n";
     let german = with_sentences("de", "de.yaml", german).expect("a study");
     assert_eq!(serde_json::json!(german.sentences)["de"]["direct"], "");
-    assert_eq!(german.warnings(&study::EnvFactsByStage::new()), []);
+    assert_eq!(german.list_warnings(&study::EnvFactsByStage::new()), []);
     assert_ne!(german.hash, study.hash);
 }
 
@@ -339,7 +339,7 @@ fn the_first_page_has_the_languages_of_the_study_and_misses_no_sentence() {
             .iter()
             .all(|(_, own)| own.keys().all(|name| name.starts_with("first_")))
     );
-    let warnings = study.warnings(&study::EnvFactsByStage::new());
+    let warnings = study.list_warnings(&study::EnvFactsByStage::new());
     let told: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     assert!(
         told[0].contains("texts: 1 of") && told[0].ends_with("in English: `first_status`"),
@@ -382,7 +382,7 @@ fn a_language_in_which_pages_have_no_words_is_told() {
         folder::STUDY.replace("language: en", "language: fr"),
     );
     let study = study::load(&folder.path).expect("a study");
-    let warnings = study.warnings(&study::EnvFactsByStage::new());
+    let warnings = study.list_warnings(&study::EnvFactsByStage::new());
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(
         warnings[0].message.contains("write them in `fr.yaml`"),
@@ -526,7 +526,7 @@ fn last_pages_of_the_program_are_in_the_language_that_a_study_adds() {
     ] {
         assert_eq!(end_page(&study, language, outcome), page, "{language}");
     }
-    let warnings = study.warnings(&study::EnvFactsByStage::new());
+    let warnings = study.list_warnings(&study::EnvFactsByStage::new());
     let told: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     assert!(
         told.iter().any(|told| told.contains("are missing in `fr`")),

@@ -5,7 +5,7 @@ use std::fmt;
 use regex_lite::Regex;
 use serde_json::Value;
 
-use crate::condition::{is_empty, number};
+use crate::condition::{as_number, is_empty};
 use crate::{Condition, FormItem, ItemChoice, ItemKind, MAX_ANSWER, NONE, Values, key_of};
 
 /// A rule for an answer, and the message if it is broken.
@@ -179,7 +179,7 @@ impl fmt::Display for AnswerProblem {
 
 impl FormItem {
     /// Returns whether a value is of the kind that the item takes.
-    pub fn takes(&self, value: &Value) -> bool {
+    pub fn is_taken(&self, value: &Value) -> bool {
         let one = |choices: &[ItemChoice], value: &Value| {
             choices.iter().any(|choice| choice.value == *value)
         };
@@ -226,7 +226,7 @@ impl FormItem {
             }
             (ItemKind::Parts(parts), Value::Object(map)) => map.iter().all(|(name, value)| {
                 let part = parts.iter().find(|part| part.name == *name);
-                part.is_some_and(|part| part.takes(value))
+                part.is_some_and(|part| part.is_taken(value))
             }),
             (ItemKind::Matrix { columns, rows }, Value::Object(map)) => {
                 let is_row = |name: &String| rows.iter().any(|row| key_of(&row.value) == *name);
@@ -247,8 +247,8 @@ impl FormItem {
     }
 
     /// The problem of its answer among these, if it is shown.
-    pub fn problem(&self, values: &Values) -> Option<AnswerProblem> {
-        if !self.asks() || !self.is_enabled(values) {
+    pub fn find_problem(&self, values: &Values) -> Option<AnswerProblem> {
+        if !self.is_asked() || !self.is_enabled(values) {
             return None;
         }
         self.problem_of(values.get(&self.name), values)
@@ -261,7 +261,7 @@ impl FormItem {
             "" => usual,
             own => AnswerProblem::OwnText(own.to_owned()),
         };
-        if let Some(value) = value.filter(|value| !self.takes(value)) {
+        if let Some(value) = value.filter(|value| !self.is_taken(value)) {
             let part = self.part_problem(Some(value), values);
             return Some(match &self.kind {
                 ItemKind::Line { .. } if self.is_number() => AnswerProblem::NotANumber,
@@ -333,7 +333,7 @@ impl Rule {
         let length = || value.as_str().map(|text| text.trim().chars().count());
         match self {
             Self::Numeric { min, max } => {
-                let Some(number) = number(value) else {
+                let Some(number) = as_number(value) else {
                     return Some(AnswerProblem::NotANumber);
                 };
                 let below = min.filter(|min| number < *min).map(AnswerProblem::Below);

@@ -142,7 +142,7 @@ impl Op {
 
     /// Returns the result of arithmetic; `None` if it cannot be written.
     fn reckon(self, a: &Value, b: &Value) -> Option<f64> {
-        let (a, b) = (number(a)?, number(b)?);
+        let (a, b) = (as_number(a)?, as_number(b)?);
         let result = match self {
             Self::Add => a + b,
             Self::Subtract => a - b,
@@ -194,7 +194,7 @@ fn is_true(value: &Value) -> bool {
 }
 
 /// The number that a value is, or that it reads as.
-pub(crate) fn number(value: &Value) -> Option<f64> {
+pub(crate) fn as_number(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => text.trim().parse().ok(),
@@ -216,7 +216,7 @@ fn equal(a: &Value, b: &Value) -> bool {
         }
         (Value::Object(_), _) | (_, Value::Object(_)) => a == b,
         (Value::Array(_), _) | (_, Value::Array(_)) => false,
-        _ => match (number(a), number(b)) {
+        _ => match (as_number(a), as_number(b)) {
             (Some(a), Some(b)) => a == b,
             _ => text(a) == text(b),
         },
@@ -228,7 +228,7 @@ fn order(a: &Value, b: &Value) -> Option<std::cmp::Ordering> {
     if is_empty(a) || is_empty(b) || !is_plain(a) || !is_plain(b) {
         return None;
     }
-    match (number(a), number(b)) {
+    match (as_number(a), as_number(b)) {
         (Some(a), Some(b)) => a.partial_cmp(&b),
         _ => Some(text(a).cmp(&text(b))),
     }

@@ -59,7 +59,7 @@ fn find<'i, 'n>(
             "" => left,
             left => left.strip_prefix('.')?,
         };
-        (item.asks()).then_some((item, left))
+        (item.is_asked()).then_some((item, left))
     };
     // The whole name of an item may begin as another one's does.
     items.filter_map(left).min_by_key(|(_, left)| left.len())

@@ -195,7 +195,8 @@ impl Form {
 
     /// The item of a name that asks for something.
     pub fn item(&self, name: &str) -> Option<&FormItem> {
-        self.items().find(|item| item.asks() && item.name == name)
+        self.items()
+            .find(|item| item.is_asked() && item.name == name)
     }
 
     /// The answers that are there before the person gives any.
@@ -205,14 +206,16 @@ impl Form {
     }
 
     /// Returns which items of each page are shown, and the values of the shown ones.
-    pub fn shown(&self, values: &Values) -> (Vec<Vec<bool>>, Values) {
+    pub fn shown_items(&self, values: &Values) -> (Vec<Vec<bool>>, Values) {
         let mut kept = Values::new();
         let mut pages = Vec::new();
         for page in &self.pages {
             let mut shown = Vec::new();
             for item in &page.items {
                 let is_shown = item.visible_if.iter().all(|when| when.holds(&kept));
-                let value = values.get(&item.name).filter(|_| is_shown && item.asks());
+                let value = values
+                    .get(&item.name)
+                    .filter(|_| is_shown && item.is_asked());
                 kept.extend(value.map(|value| (item.name.clone(), value.clone())));
                 shown.push(is_shown);
             }
@@ -222,23 +225,23 @@ impl Form {
     }
 
     /// Returns the values of shown items that are of the right kind, complete or not: they count when the time is up.
-    pub fn fitting(&self, values: &Values) -> Values {
+    pub fn keep_fitting(&self, values: &Values) -> Values {
         let fits = |(name, value): &(&String, &Value)| {
-            self.item(name).is_some_and(|item| item.takes(value))
+            self.item(name).is_some_and(|item| item.is_taken(value))
         };
         let fitting = values.iter().filter(fits);
         let fitting = fitting.map(|(name, value)| (name.clone(), value.clone()));
-        self.shown(&fitting.collect()).1
+        self.shown_items(&fitting.collect()).1
     }
 
     /// The problems on each page: the index of an item, and its problem.
-    pub fn problems(&self, values: &Values) -> Vec<Vec<(usize, AnswerProblem)>> {
-        let (shown, kept) = self.shown(values);
+    pub fn list_problems(&self, values: &Values) -> Vec<Vec<(usize, AnswerProblem)>> {
+        let (shown, kept) = self.shown_items(values);
         let page = |(page, shown): (&FormPage, &Vec<bool>)| {
             let items = page.items.iter().zip(shown).enumerate();
             let shown = items.filter(|(_, (_, is_shown))| **is_shown);
             shown
-                .filter_map(|(index, (item, _))| Some((index, item.problem(&kept)?)))
+                .filter_map(|(index, (item, _))| Some((index, item.find_problem(&kept)?)))
                 .collect()
         };
         self.pages.iter().zip(&shown).map(page).collect()
@@ -247,7 +250,7 @@ impl Form {
 
 impl FormItem {
     /// Returns whether it asks for something.
-    pub fn asks(&self) -> bool {
+    pub fn is_asked(&self) -> bool {
         !matches!(self.kind, ItemKind::Html(_) | ItemKind::Heading)
     }
 

@@ -116,7 +116,7 @@ fn item(json: &Value, visible_if: Vec<Condition>) -> Option<FormItem> {
         ..blank(name, kind(json))
     };
     let default = json.get("defaultValue").cloned();
-    let default = default.filter(|value| item.takes(value));
+    let default = default.filter(|value| item.is_taken(value));
     Some(FormItem { default, ..item })
 }
 

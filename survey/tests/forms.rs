@@ -31,7 +31,7 @@ fn asks(elements: Value) -> Form {
 
 /// The problems of answers to a form of one page.
 fn wrong(form: &Form, answers: Value) -> Vec<(usize, String)> {
-    let problems = form.problems(&values(answers)).remove(0);
+    let problems = form.list_problems(&values(answers)).remove(0);
     problems
         .into_iter()
         .map(|(item, problem)| (item, problem.to_string()))
@@ -40,7 +40,7 @@ fn wrong(form: &Form, answers: Value) -> Vec<(usize, String)> {
 
 /// Names of the shown items.
 fn shown(form: &Form, answers: Value) -> Vec<String> {
-    let (shown, _) = form.shown(&values(answers));
+    let (shown, _) = form.shown_items(&values(answers));
     let items = form.items().zip(shown.into_iter().flatten());
     items
         .filter(|(_, shown)| *shown)
@@ -105,16 +105,22 @@ fn an_unknown_kind_is_a_line_of_text() {
 fn what_is_required_keeps_the_person_here() {
     let form = form();
     let mut answers = Values::new();
-    assert_eq!(form.problems(&answers)[0], [(0, AnswerProblem::Unanswered)]);
-    answers.insert("fun".to_owned(), json!(3));
-    assert_eq!(form.problems(&answers)[0], []);
     assert_eq!(
-        form.problems(&answers)[1],
+        form.list_problems(&answers)[0],
+        [(0, AnswerProblem::Unanswered)]
+    );
+    answers.insert("fun".to_owned(), json!(3));
+    assert_eq!(form.list_problems(&answers)[0], []);
+    assert_eq!(
+        form.list_problems(&answers)[1],
         [(2, AnswerProblem::UnansweredRow)]
     );
     answers.insert("m".to_owned(), json!({ "a": 1, "b": 2 }));
     answers.insert("age".to_owned(), json!("old"));
-    assert_eq!(form.problems(&answers)[1], [(0, AnswerProblem::NotANumber)]);
+    assert_eq!(
+        form.list_problems(&answers)[1],
+        [(0, AnswerProblem::NotANumber)]
+    );
 }
 
 #[test]
@@ -168,7 +174,7 @@ fn what_is_shown_follows_from_what_is_shown_before_it() {
         "what is hidden counts as not answered"
     );
     assert_eq!(
-        form.shown(&values(hidden.clone())).1,
+        form.shown_items(&values(hidden.clone())).1,
         values(json!({ "played": false }))
     );
     assert_eq!(wrong(&form, hidden), [], "and nothing of it is missing");
@@ -417,7 +423,7 @@ fn questions_under_one_have_values_by_their_names_and_each_is_judged_for_itself(
         .items()
         .nth(1)
         .unwrap()
-        .problem(&values(json!({ "tools": { "pot": { "often": 1 } } })))
+        .find_problem(&values(json!({ "tools": { "pot": { "often": 1 } } })))
     else {
         panic!("a row has no answer");
     };
@@ -531,7 +537,7 @@ fn what_counts_when_the_time_is_up_is_shown_and_of_the_right_kind() {
     ] }));
     assert_eq!(form.time_limit_s, Some(90));
     let given = values(json!({ "age": "abc", "fun": 2, "old": "yes", "nobody": 1 }));
-    assert_eq!(form.fitting(&given), values(json!({ "fun": 2 })));
+    assert_eq!(form.keep_fitting(&given), values(json!({ "fun": 2 })));
     let young = values(json!({ "age": 17 }));
-    assert_eq!(form.fitting(&young), young, "neither whole nor right");
+    assert_eq!(form.keep_fitting(&young), young, "neither whole nor right");
 }

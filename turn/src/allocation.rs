@@ -57,18 +57,18 @@ impl Allocation {
     }
 
     /// True if it has not expired.
-    pub(super) fn lives(&self, now_us: u64) -> bool {
+    pub(super) fn is_alive(&self, now_us: u64) -> bool {
         self.expires_us > now_us
     }
 
     /// Lets the other clients of this server speak for a while.
-    pub(super) fn permit(&mut self, now_us: u64) {
+    pub(super) fn permit_peer(&mut self, now_us: u64) {
         self.permitted_until_us = now_us + PERMISSION_S * 1_000_000;
     }
 
     /// True if the other clients of this server may speak.
-    pub(super) fn permits(&self, now_us: u64) -> bool {
-        self.lives(now_us) && self.permitted_until_us > now_us
+    pub(super) fn is_permitted(&self, now_us: u64) -> bool {
+        self.is_alive(now_us) && self.permitted_until_us > now_us
     }
 
     /// Binds a channel to a peer, or renews it; `most` are held at once.
@@ -93,18 +93,18 @@ impl Allocation {
         }
         let until_us = now_us + CHANNEL_S * 1_000_000;
         self.channels.insert(channel, (port, until_us));
-        self.permit(now_us);
+        self.permit_peer(now_us);
         Ok(())
     }
 
     /// The port of the peer that a channel is bound to.
-    pub(super) fn bound(&self, now_us: u64, channel: u16) -> Option<u16> {
+    pub(super) fn bound_channel(&self, now_us: u64, channel: u16) -> Option<u16> {
         let (port, until_us) = self.channels.get(&channel)?;
         (*until_us > now_us).then_some(*port)
     }
 
     /// Takes bytes out of the budget, which fills steadily.
-    pub(super) fn affords(&mut self, now_us: u64, bytes: usize, limits: &RelayLimits) -> bool {
+    pub(super) fn has_budget(&mut self, now_us: u64, bytes: usize, limits: &RelayLimits) -> bool {
         let filled = now_us.saturating_sub(self.filled_us) as f64 / 1e6;
         self.budget = (self.budget + filled * f64::from(limits.bytes_per_s))
             .min(f64::from(limits.bytes_burst));
@@ -117,7 +117,7 @@ impl Allocation {
     }
 
     /// Data from a peer as this client wants it: over the channel that it bound, or as an indication.
-    pub(super) fn wrapped(&self, now_us: u64, peer: SocketAddr, data: &[u8]) -> Vec<u8> {
+    pub(super) fn wrap_data(&self, now_us: u64, peer: SocketAddr, data: &[u8]) -> Vec<u8> {
         let is_bound = |(_, (port, until_us)): &(&u16, &(u16, u64))| {
             *port == peer.port() && *until_us > now_us
         };

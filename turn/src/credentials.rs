@@ -26,7 +26,7 @@ impl Secret {
     /// A user name and its password, good until `expires_s` (seconds since the Unix epoch).
     pub fn issue(&self, expires_s: u64, name: &str) -> (String, String) {
         let username = format!("{expires_s}:{name}");
-        let password = BASE64_STANDARD.encode(self.hmac(&username));
+        let password = BASE64_STANDARD.encode(self.sign_text(&username));
         (username, password)
     }
 
@@ -42,24 +42,24 @@ impl Secret {
 
     /// A name for an episode that does not reveal which one it is.
     pub fn group(&self, episode: &str) -> String {
-        encode_string(&self.hmac(&format!("match {episode}"))[..8])
+        encode_string(&self.sign_text(&format!("match {episode}"))[..8])
     }
 
     /// HMAC-SHA1 under the secret.
-    pub fn hmac(&self, text: &str) -> [u8; 20] {
+    pub fn sign_text(&self, text: &str) -> [u8; 20] {
         let key = ShortTermCredentials::new(self.0.clone()).make_key();
         MessageIntegrity::compute(&[text.as_bytes()], &key).expect("the hash takes any length")
     }
 }
 
 /// The match and the seat of a user name, whenever it expires.
-pub(super) fn holder(username: &str) -> &str {
+pub(super) fn holder_of(username: &str) -> &str {
     username.split_once(':').map_or("", |(_, name)| name)
 }
 
 /// The match of a user name.
 pub(super) fn group(username: &str) -> &str {
-    let name = holder(username);
+    let name = holder_of(username);
     name.split_once('.').map_or(name, |(group, _)| group)
 }
 

@@ -21,7 +21,7 @@ use turn_types::stun::message::{
 };
 
 use super::allocation::{Allocation, LIFE_S, put};
-use super::credentials::{group, holder};
+use super::credentials::{group, holder_of};
 use super::known_episodes::KnownEpisodes;
 use super::{RelayLimits, Secret};
 
@@ -159,7 +159,7 @@ impl Relay {
     pub fn handle_timeout(&mut self, now_us: u64) {
         let ports = &mut self.ports;
         self.allocations.retain(|_, allocation| {
-            let lives = allocation.lives(now_us);
+            let lives = allocation.is_alive(now_us);
             if !lives {
                 ports.remove(&allocation.port);
             }
@@ -168,12 +168,12 @@ impl Relay {
     }
 
     /// True if a client has an allocation.
-    pub fn has(&self, client: Client) -> bool {
+    pub fn has_allocation(&self, client: Client) -> bool {
         self.allocations.contains_key(&client)
     }
 
     /// Allocations that there are.
-    pub fn allocations(&self) -> usize {
+    pub fn allocation_count(&self) -> usize {
         self.allocations.len()
     }
 
@@ -210,7 +210,7 @@ impl Relay {
         out: &mut Vec<Transmit>,
     ) {
         let allocation = self.allocations.get(&from);
-        let bound = allocation.and_then(|allocation| allocation.bound(now_us, data.id()));
+        let bound = allocation.and_then(|allocation| allocation.bound_channel(now_us, data.id()));
         if let Some(port) = bound {
             self.pass(now_us, from, port, data.data(), out);
         }
@@ -299,7 +299,9 @@ impl Relay {
 
     /// A nonce contains its time and its client, so that none is stored.
     fn nonce(&self, now_s: u64, from: Client) -> String {
-        let mac = self.secret.hmac(&format!("nonce {now_s} {}", from.addr));
+        let mac = self
+            .secret
+            .sign_text(&format!("nonce {now_s} {}", from.addr));
         format!("{now_s:x}-{}", base16ct::lower::encode_string(&mac[..12]))
     }
 
@@ -354,7 +356,7 @@ impl Relay {
         made_by: u128,
         caller: &Caller,
     ) -> Result<(), u16> {
-        let same = |there: &&Allocation| holder(&there.username) == holder(&caller.username);
+        let same = |there: &&Allocation| holder_of(&there.username) == holder_of(&caller.username);
         if self.allocations.values().filter(same).count() >= self.limits.allocations_each {
             return Err(ErrorCode::ALLOCATION_QUOTA_REACHED);
         }
@@ -375,7 +377,7 @@ impl Relay {
     /// The live allocation of a client, if it is the caller's.
     fn own(&mut self, now_us: u64, from: Client, caller: &Caller) -> Result<&mut Allocation, u16> {
         let there = self.allocations.get_mut(&from);
-        match there.filter(|there| there.lives(now_us)) {
+        match there.filter(|there| there.is_alive(now_us)) {
             Some(there) if there.username == caller.username => Ok(there),
             Some(_) => Err(ErrorCode::WRONG_CREDENTIALS),
             None => Err(ErrorCode::ALLOCATION_MISMATCH),
@@ -420,7 +422,7 @@ impl Relay {
             self.is_allowed(peer.addr(transaction).ip())?;
         }
         let there = self.own(now_us, from, caller)?;
-        there.permit(now_us);
+        there.permit_peer(now_us);
         Ok(Message::builder_success(message, MessageWriteVec::new()))
     }
 
@@ -459,16 +461,16 @@ impl Relay {
     fn pass(&mut self, now_us: u64, from: Client, port: u16, data: &[u8], out: &mut Vec<Transmit>) {
         let sender = self.allocations.get_mut(&from);
         let is_affordable = sender.is_some_and(|sender| {
-            sender.permits(now_us) && sender.affords(now_us, data.len(), &self.limits)
+            sender.is_permitted(now_us) && sender.has_budget(now_us, data.len(), &self.limits)
         });
         let to = self.ports.get(&port).filter(|_| is_affordable);
         let Some((&to, receiver)) = to.and_then(|to| Some((to, self.allocations.get(to)?))) else {
             return;
         };
         let sender = &self.allocations[&from];
-        if receiver.permits(now_us) && group(&receiver.username) == group(&sender.username) {
+        if receiver.is_permitted(now_us) && group(&receiver.username) == group(&sender.username) {
             let relayed = SocketAddr::new(self.address, sender.port);
-            let bytes = receiver.wrapped(now_us, relayed, data);
+            let bytes = receiver.wrap_data(now_us, relayed, data);
             out.push(Transmit { to, bytes });
         }
     }

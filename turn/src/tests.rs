@@ -218,7 +218,7 @@ fn credentials_end_with_their_match_and_those_of_others_stay() {
     let now_us = bench.now_us();
     let ended = secret().group("e1");
     bench.relay.handle_episode_ended(now_us, &ended);
-    assert_eq!(bench.relay.allocations(), 1);
+    assert_eq!(bench.relay.allocation_count(), 1);
     assert_eq!(bench.send(b, at_a, b"x"), []);
     let late = bench.join("e1", 1);
     assert_eq!(bench.relayed(late), None, "the credential is void");
@@ -262,7 +262,7 @@ fn a_permission_ends_and_so_does_an_allocation() {
     bench.wait(300);
     let now_us = bench.now_us();
     bench.relay.handle_timeout(now_us);
-    assert_eq!(bench.relay.allocations(), 0);
+    assert_eq!(bench.relay.allocation_count(), 0);
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn wrong_and_expired_credentials_are_refused() {
         let client = bench.join_as(username, password);
         assert_eq!(bench.relayed(client), None, "{username}");
     }
-    assert_eq!(bench.relay.allocations(), 0);
+    assert_eq!(bench.relay.allocation_count(), 0);
     let client = bench.join_as(&username, &password);
     assert!(bench.relayed(client).is_some());
 }
@@ -385,7 +385,7 @@ proptest::proptest! {
         message.extend(&bytes[..bytes.len() / 4 * 4]);
         bench.relay.handle(0, from, &message, &mut out);
         proptest::prop_assert!(out.iter().all(|sent| sent.to == from && sent.bytes.len() < 200));
-        proptest::prop_assert_eq!(bench.relay.allocations(), 0);
+        proptest::prop_assert_eq!(bench.relay.allocation_count(), 0);
     }
 }
 

@@ -41,8 +41,8 @@ impl std::fmt::Debug for EncoderOf {
 
 impl GifFile {
     pub(crate) fn create(path: &Path, size: [u32; 2], states_hz: f64) -> Result<Self, VideoError> {
-        let part = PartFile::beside(path);
-        let file = File::create(part.path()).map_err(|error| part.failed(error))?;
+        let part = PartFile::beside_file(path);
+        let file = File::create(part.path()).map_err(|error| part.as_error(error))?;
         let [width, height] = size.map(|side| side as u16);
         let encoder = Encoder::new(BufWriter::new(file), width, height, &[]);
         let encoder = encoder.and_then(|mut encoder| {
@@ -83,7 +83,7 @@ impl GifFile {
         let (part, frames) = (self.part, self.frames);
         let file = self.encoder.0.into_inner();
         let mut file = file.map_err(|error| failed(&part, error))?;
-        file.flush().map_err(|error| part.failed(error))?;
+        file.flush().map_err(|error| part.as_error(error))?;
         drop(file);
         let path = part.place().to_owned();
         let bytes = part.finish()?;
@@ -148,7 +148,7 @@ impl GifFile {
 }
 
 fn failed(part: &PartFile, error: EncodingError) -> VideoError {
-    part.failed(match error {
+    part.as_error(match error {
         EncodingError::Io(error) => error,
         other => std::io::Error::other(other),
     })

@@ -156,7 +156,7 @@ impl VideoWriter {
     ///
     /// # Errors
     /// [`VideoError`] if it cannot be drawn or written; then no file is left behind.
-    pub fn add(&mut self, list: &DrawList) -> Result<(), VideoError> {
+    pub fn add_picture(&mut self, list: &DrawList) -> Result<(), VideoError> {
         let scale = match &self.stage {
             Some(stage) => stage.scale,
             None => pixels_a_cell(list.width, self.look.width),

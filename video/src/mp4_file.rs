@@ -41,7 +41,7 @@ impl Mp4File {
         [width, height]: [u32; 2],
         states_hz: f64,
     ) -> Result<Self, VideoError> {
-        let part = PartFile::beside(path);
+        let part = PartFile::beside_file(path);
         let frames_hz = frames_hz(states_hz);
         let program = env::var(FFMPEG).unwrap_or_else(|_| "ffmpeg".into());
         let mut command = Command::new(&program);

@@ -15,7 +15,7 @@ pub(crate) struct PartFile {
 }
 
 impl PartFile {
-    pub(crate) fn beside(place: &Path) -> Self {
+    pub(crate) fn beside_file(place: &Path) -> Self {
         let mut part = OsString::from(place);
         part.push(".part");
         Self {
@@ -35,7 +35,7 @@ impl PartFile {
     }
 
     /// An error of the disk, with the name of the file.
-    pub(crate) fn failed(&self, error: io::Error) -> VideoError {
+    pub(crate) fn as_error(&self, error: io::Error) -> VideoError {
         VideoError::File {
             path: self.place.clone(),
             error,
@@ -48,7 +48,7 @@ impl PartFile {
             fs::rename(&self.part, &self.place)?;
             Ok(file.len())
         });
-        moved.map_err(|error| self.failed(error))
+        moved.map_err(|error| self.as_error(error))
     }
 }
 

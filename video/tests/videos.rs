@@ -31,7 +31,9 @@ fn write(path: &Path, states_hz: f64, states: &[DrawList]) -> Result<WrittenVide
         states_hz,
     };
     let mut writer = VideoWriter::new([path.to_owned()], NO_SPRITES, look)?;
-    states.iter().try_for_each(|state| writer.add(state))?;
+    states
+        .iter()
+        .try_for_each(|state| writer.add_picture(state))?;
     let mut written = writer.finish()?;
     assert_eq!(written.len(), 1);
     Ok(written.remove(0))

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::figures::{Figure, machine, object, record, table};
+use crate::figures::{Figure, as_object, describe_machine, record, table};
 use crate::options::{Options, Takes};
 use crate::workspace::{Workspace, output, say};
 use crate::{build, setup};
@@ -74,9 +74,9 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
         }
     };
     let date = output(workspace.command("date").args(["-u", "+%Y-%m-%d"]))?;
-    let (machine, date) = (machine(), date.trim());
+    let (machine, date) = (describe_machine(), date.trim());
     if options.has("json") {
-        println!("{}", object(&figures, &machine, date));
+        println!("{}", as_object(&figures, &machine, date));
     } else {
         println!("{machine}, {date}\n{}", table(&figures));
     }
@@ -98,8 +98,8 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
 
 /// The figures of verification and export, of replays and branches.
 fn measure_data(workspace: &Workspace) -> Result<Vec<Figure>> {
-    let chromium = setup::browser(workspace)?;
-    build::all(workspace, false)?;
+    let chromium = setup::find_chromium(workspace)?;
+    build::build_all(workspace, false)?;
     let mut figures = Vec::new();
     let mut cargo = workspace.cargo(&["bench", "-p", "dataset", "--bench", "data"]);
     gather("data", &mut cargo, &mut figures)?;
@@ -113,8 +113,8 @@ fn measure_data(workspace: &Workspace) -> Result<Vec<Figure>> {
 }
 
 fn measure(workspace: &Workspace) -> Result<Vec<Figure>> {
-    let chromium = setup::browser(workspace)?;
-    build::all(workspace, false)?;
+    let chromium = setup::find_chromium(workspace)?;
+    build::build_all(workspace, false)?;
     let mut figures = Vec::new();
     let mut native = |group, package, bench| {
         let mut cargo = workspace.cargo(&["bench", "-p", package, "--bench", bench]);

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Result, bail};
 
-use crate::tally::{Count, counted, counted_lines};
+use crate::tally::{Count, counted_lines, run_counted};
 use crate::workspace::Workspace;
 
 /// More files than this do not fail because the machine was late.
@@ -34,7 +34,7 @@ pub(crate) fn check(workspace: &Workspace, chromium: &Path, count: &mut Count) -
     let mut again = node(workspace, chromium, 1);
     again.env("COPLAY_ALONE", "1").args(&failed);
     let mut alone = Count::default();
-    if counted(&mut again, &mut alone).is_err() {
+    if run_counted(&mut again, &mut alone).is_err() {
         bail!("{error:#}; alone, a test of {files} failed too");
     }
     println!("\n    passed only with nothing beside it: {files}");

@@ -37,17 +37,17 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let (workspace, dev) = (Workspace::find()?, options.has("dev"));
     if options.has("wasm") {
         client(&workspace, dev)?;
-        modules(&workspace)?;
+        build_modules(&workspace)?;
         decision(&workspace).map(drop)
     } else if options.has("page") {
         page(&workspace, dev)
     } else {
-        all(&workspace, dev)
+        build_all(&workspace, dev)
     }
 }
 
 /// Builds `dist/` and then the server that embeds it.
-pub(crate) fn all(workspace: &Workspace, dev: bool) -> Result<()> {
+pub(crate) fn build_all(workspace: &Workspace, dev: bool) -> Result<()> {
     page(workspace, dev)?;
     let mut cargo = workspace.cargo(&["build", "--release", "-p", "coplay", "--bin", "coplay"]);
     run("building the server", &mut cargo)
@@ -55,12 +55,12 @@ pub(crate) fn all(workspace: &Workspace, dev: bool) -> Result<()> {
 
 /// Builds `dist/`: client, front end and modules, compressed.
 pub(crate) fn page(workspace: &Workspace, dev: bool) -> Result<()> {
-    bundle(workspace, bundler(workspace), dev)
+    bundle_page(workspace, bundler_command(workspace), dev)
 }
 
 /// Compiles the client, and the server's part of studies without a server, and gives their files.
 fn client(workspace: &Workspace, dev: bool) -> Result<[PathBuf; 2]> {
-    setup::wasm(workspace)?;
+    setup::set_up_wasm(workspace)?;
     let (profile, folder) = if dev {
         ("dev", "debug")
     } else {
@@ -81,8 +81,8 @@ fn client(workspace: &Workspace, dev: bool) -> Result<[PathBuf; 2]> {
 
 /// Builds the environment modules and gives their files. They are data, named by their hash:
 /// the same bytes whatever the page's profile is.
-pub(crate) fn modules(workspace: &Workspace) -> Result<Vec<PathBuf>> {
-    setup::wasm(workspace)?;
+pub(crate) fn build_modules(workspace: &Workspace) -> Result<Vec<PathBuf>> {
+    setup::set_up_wasm(workspace)?;
     let names = module_names(workspace);
     if names.is_empty() {
         return Ok(Vec::new());
@@ -119,8 +119,8 @@ fn module_names(workspace: &Workspace) -> Vec<String> {
 /// A build for the browser. Paths of this machine are kept out of it: they would be published,
 /// and one source would have another hash on every machine.
 fn wasm(workspace: &Workspace, profile: &str, what: &[&str]) -> Command {
-    let mut flags = vec![remap(&workspace.root, "/coplay")];
-    flags.extend(cargo_home().map(|home| remap(&home, "/cargo")));
+    let mut flags = vec![remap_flag(&workspace.root, "/coplay")];
+    flags.extend(cargo_home().map(|home| remap_flag(&home, "/cargo")));
     let mut cargo = workspace.cargo(&["build", "--target", WASM, "--profile", profile]);
     cargo
         .args(what)
@@ -136,14 +136,14 @@ pub(crate) fn cargo_home() -> Option<PathBuf> {
 }
 
 /// The flag of the compiler that writes one path in place of another.
-pub(crate) fn remap(from: &Path, to: &str) -> String {
+pub(crate) fn remap_flag(from: &Path, to: &str) -> String {
     format!("--remap-path-prefix={}={to}", from.display())
 }
 
 /// Puts `dist/` together by this program.
-pub(crate) fn bundle(workspace: &Workspace, mut bundler: Command, dev: bool) -> Result<()> {
+pub(crate) fn bundle_page(workspace: &Workspace, mut bundler: Command, dev: bool) -> Result<()> {
     let [client, offline] = client(workspace, dev)?;
-    let modules = modules(workspace)?;
+    let modules = build_modules(workspace)?;
     let (web, dist) = (workspace.root.join("web"), workspace.root.join("dist"));
     let mut inputs = vec![
         client.clone(),
@@ -169,14 +169,14 @@ pub(crate) fn bundle(workspace: &Workspace, mut bundler: Command, dev: bool) -> 
         bundler.arg("--dev");
     }
     run("bundling the page into dist/", &mut bundler)?;
-    notices::write(workspace, &dist)?;
+    notices::write_notices(workspace, &dist)?;
     fs::write(stamp_file, stamp([&web, &dist], &inputs, dev)?)
         .context("remembering what was bundled")
 }
 
 /// Builds examples of environments as modules, and gives their files.
-pub(crate) fn examples(workspace: &Workspace, names: &[&str]) -> Result<Vec<PathBuf>> {
-    setup::wasm(workspace)?;
+pub(crate) fn build_examples(workspace: &Workspace, names: &[&str]) -> Result<Vec<PathBuf>> {
+    setup::set_up_wasm(workspace)?;
     let mut order = vec!["-p", "example-environments"];
     order.extend(names.iter().flat_map(|name| ["--example", name]));
     run(
@@ -191,7 +191,7 @@ pub(crate) fn examples(workspace: &Workspace, names: &[&str]) -> Result<Vec<Path
 }
 
 /// The program that bundles a page: a client, and the front end if `--web` follows, into a folder.
-pub(crate) fn bundler(workspace: &Workspace) -> Command {
+pub(crate) fn bundler_command(workspace: &Workspace) -> Command {
     let order = ["run", "-p", "xtask", "--features", "bundle"];
     let mut cargo = workspace.cargo(&order);
     cargo.args(["--bin", "bundle", "--"]);
@@ -199,13 +199,17 @@ pub(crate) fn bundler(workspace: &Workspace) -> Command {
 }
 
 /// Builds an example of a crate to wasm, for a measurement, and gives the folder of its bindings for JavaScript.
-pub(crate) fn bindings(workspace: &Workspace, package: &str, example: &str) -> Result<PathBuf> {
-    setup::wasm(workspace)?;
+pub(crate) fn make_bindings(
+    workspace: &Workspace,
+    package: &str,
+    example: &str,
+) -> Result<PathBuf> {
+    setup::set_up_wasm(workspace)?;
     let mut cargo = workspace.cargo(&["build", "-p", package, "--example", example]);
     cargo.args(["--profile", "bench", "--target", WASM]);
     run("building it to wasm", &mut cargo)?;
     let built = workspace.target.join(WASM).join("release/examples");
-    bind(workspace, bundler(workspace), &built, example)
+    bind(workspace, bundler_command(workspace), &built, example)
 }
 
 /// Builds the program that decides in browsers, for the tests, as the page is built; gives its folder.

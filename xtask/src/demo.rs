@@ -75,7 +75,7 @@ fn check(options: &Options) -> Result<()> {
 }
 
 fn people(workspace: &Workspace, options: &Options) -> Result<()> {
-    build::all(workspace, false)?;
+    build::build_all(workspace, false)?;
     say("starting the server; Ctrl-C ends it");
     let mut server = workspace.command(workspace.server());
     server.args([
@@ -91,8 +91,8 @@ fn people(workspace: &Workspace, options: &Options) -> Result<()> {
 }
 
 fn headless(workspace: &Workspace, options: &Options) -> Result<()> {
-    let chromium = setup::browser(workspace)?;
-    build::all(workspace, false)?;
+    let chromium = setup::find_chromium(workspace)?;
+    build::build_all(workspace, false)?;
     say("two headless pages play the study");
     let mut demo = workspace.node(&chromium);
     demo.args(["tests/e2e/demo.mjs", "--study", STUDY]);

@@ -89,7 +89,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     if options.has("check") {
         let mut tally = Tally::default();
         let checked = tally.step("release", |count| check::check(&workspace, &out, count));
-        tally.summary();
+        tally.print_summary();
         checked?;
     }
     if options.has("twice") {
@@ -231,9 +231,9 @@ fn empty(folder: &Path) -> Result<()> {
 /// Flags of the compiler that keep the paths of this machine out of what it makes.
 fn flags(workspace: &Workspace) -> Vec<String> {
     // The last one that fits counts: the target folder may lie within the root.
-    let mut flags = vec![build::remap(&workspace.root, "/coplay")];
-    flags.extend(build::cargo_home().map(|home| build::remap(&home, "/cargo")));
-    flags.push(build::remap(&workspace.target, "/target"));
+    let mut flags = vec![build::remap_flag(&workspace.root, "/coplay")];
+    flags.extend(build::cargo_home().map(|home| build::remap_flag(&home, "/cargo")));
+    flags.push(build::remap_flag(&workspace.target, "/target"));
     flags
 }
 
@@ -242,7 +242,8 @@ fn build_program(workspace: &Workspace, release: &Release) -> Result<PathBuf> {
     let target = &release.target;
     setup::target(workspace, target)?;
     if OS == "linux" && setup::find("musl-gcc").is_none() {
-        setup::apt(workspace, "musl-tools").context("a static program needs musl-gcc")?;
+        setup::install_by_apt(workspace, "musl-tools")
+            .context("a static program needs musl-gcc")?;
     }
     let order = [
         "build",
@@ -288,7 +289,7 @@ fn lay_out(workspace: &Workspace, program: &Path, bom: &Path, tree: &Path) -> Re
         fs::copy(workspace.root.join(file), doc.join(file))
             .with_context(|| format!("copying {file}"))?;
     }
-    notices::write(workspace, &doc)?;
+    notices::write_notices(workspace, &doc)?;
     let name = bom.file_name().context("the bill of materials is a file")?;
     fs::copy(bom, doc.join(name)).context("copying the bill of materials")?;
     Ok(())

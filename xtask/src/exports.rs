@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::options::{Options, Takes};
 use crate::python::{self, Venv};
-use crate::tally::{Count, Tally, counted};
+use crate::tally::{Count, Tally, run_counted};
 use crate::workspace::{CHECKED, Workspace, run};
 
 const HELP: &str = "\
@@ -45,12 +45,12 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let result = tally.step("exports beside onnxruntime", |count| {
         check(&workspace, count)
     });
-    tally.summary();
+    tally.print_summary();
     result
 }
 
 /// The environment with PyTorch and onnxruntime.
-pub(crate) fn torch(workspace: &Workspace) -> Result<Venv> {
+pub(crate) fn set_up_torch(workspace: &Workspace) -> Result<Venv> {
     let (name, requirements, _) = ENVIRONMENTS[0];
     environment(workspace, name, requirements)
 }
@@ -78,5 +78,5 @@ pub(crate) fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
         "--test",
         "golden",
     ];
-    counted(workspace.cargo(&words).env("EXPORTS", &folder), count)
+    run_counted(workspace.cargo(&words).env("EXPORTS", &folder), count)
 }

@@ -58,12 +58,12 @@ impl Figure {
             size if size >= 1.0 => 2,
             _ => 3,
         };
-        grouped(&format!("{:.digits$}", self.value))
+        group_digits(&format!("{:.digits$}", self.value))
     }
 }
 
 /// A number with its thousands apart.
-pub(crate) fn grouped(number: &str) -> String {
+pub(crate) fn group_digits(number: &str) -> String {
     let (whole, fraction) = number
         .split_once('.')
         .map_or((number, ""), |(whole, fraction)| (whole, fraction));
@@ -109,7 +109,7 @@ pub(crate) fn table(figures: &[Figure]) -> String {
 }
 
 /// One object for programs.
-pub(crate) fn object(figures: &[Figure], machine: &str, date: &str) -> Value {
+pub(crate) fn as_object(figures: &[Figure], machine: &str, date: &str) -> Value {
     let figures: Vec<_> = figures
         .iter()
         .map(|f| json!({"group": f.group, "name": f.name, "value": f.value, "unit": f.unit}))
@@ -126,11 +126,11 @@ pub(crate) fn record(document: &str, figures: &[Figure], title: &str) -> String 
         } = figure;
         let _ = writeln!(body, "| {group} | {name} | {} | {unit} |", figure.shown());
     }
-    section(document, title, &body)
+    make_section(document, title, &body)
 }
 
 /// Puts a section into the document, before all others; one with the same title is replaced.
-pub(crate) fn section(document: &str, title: &str, body: &str) -> String {
+pub(crate) fn make_section(document: &str, title: &str, body: &str) -> String {
     let title = format!("## {title}");
     let mut parts = document.split("\n## ");
     let mut text = parts.next().unwrap_or_default().trim_end().to_owned();
@@ -165,7 +165,7 @@ pub(crate) fn replace_section(document: &str, title: &str, body: &str) -> String
 }
 
 /// Describes the machine: processor, cores, memory.
-pub(crate) fn machine() -> String {
+pub(crate) fn describe_machine() -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let field = |text: &str, name: &str| {
         let line = text.lines().find(|line| line.starts_with(name))?;

@@ -49,7 +49,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let mut cargo = workspace.cargo(&["build", "--quiet", "--profile", CHECKED, "-p", "coplay"]);
     run("the program", &mut cargo)?;
     let result = check_all(&workspace, &mut tally);
-    tally.summary();
+    tally.print_summary();
     result
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn check_all(workspace: &Workspace, tally: &mut Tally) -> Result<()> 
     if !has_r() {
         R_PACKAGES
             .iter()
-            .try_for_each(|package| setup::apt(workspace, package))
+            .try_for_each(|package| setup::install_by_apt(workspace, package))
             .ok();
     }
     match has_r() {

@@ -112,7 +112,7 @@ impl Garage {
     }
 
     /// Tells a command where the bucket is.
-    pub(crate) fn tell(&self, command: &mut Command) {
+    pub(crate) fn set_variables(&self, command: &mut Command) {
         command.env("COPLAY_TEST_OBJECT_STORE", format!("s3://{BUCKET}"));
         command.env("AWS_ACCESS_KEY_ID", KEY);
         command.env("AWS_SECRET_ACCESS_KEY", SECRET);

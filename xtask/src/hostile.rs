@@ -16,7 +16,7 @@ pub(crate) fn command(mut parser: lexopt::Parser) -> Result<()> {
     let options: Vec<OsString> = parser.raw_args()?.collect();
     let workspace = Workspace::find()?;
     // Some of the honest people are real browsers.
-    let chromium = setup::browser(&workspace)?;
+    let chromium = setup::find_chromium(&workspace)?;
     build::page(&workspace, false)?;
     let mut cargo = workspace.cargo(&["build", "--quiet", "--profile", CHECKED]);
     cargo.args(["-p", "coplay", "-p", "hostile", "--bins"]);

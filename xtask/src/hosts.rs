@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 
 use crate::options::{Options, Takes};
 use crate::python::Venv;
-use crate::tally::{Count, Tally, counted};
+use crate::tally::{Count, Tally, run_counted};
 use crate::workspace::{CHECKED, Workspace, run};
 use crate::{build, setup};
 
@@ -33,7 +33,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     }
     let workspace = Workspace::find()?;
     let mut tally = Tally::default();
-    let chromium = setup::browser(&workspace)?;
+    let chromium = setup::find_chromium(&workspace)?;
     build::page(&workspace, false)?;
     let mut cargo = workspace.cargo(&["build", "--quiet", "--profile", CHECKED, "-p", "coplay"]);
     run("the program", &mut cargo)?;
@@ -46,7 +46,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
                 check_pages(&workspace, &chromium, count)
             })
         });
-    tally.summary();
+    tally.print_summary();
     result
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
 const FOLDER: &str = ".tools/hosts";
 
 /// The Python with the packages, if they were installed.
-pub(crate) fn python(workspace: &Workspace) -> Option<PathBuf> {
+pub(crate) fn find_python(workspace: &Workspace) -> Option<PathBuf> {
     let python = workspace.root.join(FOLDER).join("bin/python");
     python.is_file().then_some(python)
 }
@@ -69,7 +69,7 @@ pub(crate) fn check_pages(workspace: &Workspace, chromium: &Path, count: &mut Co
         )
         .args(["--test", "--test-reporter=spec", "heavy_hosts.mjs"])
         .current_dir(workspace.root.join("tests/e2e"));
-    counted(&mut node, count)
+    run_counted(&mut node, count)
 }
 
 /// Installs the packages and runs the tests.
@@ -87,7 +87,7 @@ pub(crate) fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
     pytest
         .env("PYTHONPATH", &modules)
         .env("COPLAY_HOST_MODULE", "coplay_host");
-    counted(&mut pytest, count)
+    run_counted(&mut pytest, count)
 }
 
 /// Copies the files of the host, so that it runs without the native half of the package.

@@ -95,13 +95,13 @@ fn dispatch() -> Result<()> {
             Some("test") => test::command(parser),
             Some("tidy") => tidy::command(parser),
             Some("trunk") => trunk::command(parser),
-            Some("help") => options::help(HELP),
+            Some("help") => options::print_help(HELP),
             _ => bail!(
                 "there is no command {}; `cargo xtask` lists them",
                 command.display()
             ),
         },
-        None | Some(Long("help") | Short('h')) => options::help(HELP),
+        None | Some(Long("help") | Short('h')) => options::print_help(HELP),
         Some(other) => Err(other.unexpected().into()),
     }
 }

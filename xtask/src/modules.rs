@@ -21,7 +21,7 @@ pub(crate) fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
     let held = thread::scope(|scope| {
         let rust = scope.spawn(|| rust(workspace, &folder));
         let c = template(workspace, &folder, "c")?;
-        let mut modules = build::modules(workspace)?;
+        let mut modules = build::build_modules(workspace)?;
         modules.extend(games(workspace, &folder)?);
         modules.push(compile(workspace, &c.join("c_env.c"))?);
         modules.push(compile(workspace, &example)?);
@@ -80,7 +80,7 @@ fn lint(workspace: &Workspace, folder: &Path, id: &str) -> Result<String> {
 
 /// Builds the games in turns that the browser tests play.
 fn games(workspace: &Workspace, folder: &Path) -> Result<Vec<PathBuf>> {
-    let built = build::examples(workspace, &["matrix_game", "public_goods"])?;
+    let built = build::build_examples(workspace, &["matrix_game", "public_goods"])?;
     let copy = |module: PathBuf| -> Result<PathBuf> {
         let there = folder.join(module.file_name().unwrap_or_default());
         fs::copy(&module, &there)?;
@@ -143,7 +143,7 @@ fn compile(workspace: &Workspace, code: &Path) -> Result<PathBuf> {
         .target
         .join("templates")
         .join(name.file_name().unwrap_or_default());
-    let mut clang = workspace.command(setup::clang(workspace)?);
+    let mut clang = workspace.command(setup::find_clang(workspace)?);
     clang.args(["--target=wasm32", "-O2", "-Wall", "-Wextra", "-Werror"]);
     clang.args(["-nostdlib", "-fno-builtin", "-Wl,--no-entry"]);
     clang.arg(format!(

@@ -33,21 +33,25 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
         return Ok(());
     }
     let workspace = Workspace::find()?;
-    let chromium = setup::browser(&workspace)?;
-    build::all(&workspace, false)?;
+    let chromium = setup::find_chromium(&workspace)?;
+    build::build_all(&workspace, false)?;
     let others = ["build", "--profile", CHECKED, "-p", "net", "-p", "hostile"];
     run(
         "building the network of namespaces, and the participant without a browser",
         &mut workspace.cargo(&others),
     )?;
-    let mut node = pairings(&workspace, &chromium, &workspace.server())?;
+    let mut node = pairings_command(&workspace, &chromium, &workspace.server())?;
     run("matches between namespaces", &mut node)
 }
 
 /// The matches in every pairing, with this program as the server.
-pub(crate) fn pairings(workspace: &Workspace, chromium: &Path, coplay: &Path) -> Result<Command> {
-    setup::others(workspace);
-    if setup::firefox().is_none() {
+pub(crate) fn pairings_command(
+    workspace: &Workspace,
+    chromium: &Path,
+    coplay: &Path,
+) -> Result<Command> {
+    setup::set_up_others(workspace);
+    if setup::find_firefox().is_none() {
         bail!("there is no Firefox; COPLAY_FIREFOX names one");
     }
     let mut node = workspace.node(chromium);

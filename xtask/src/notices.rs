@@ -28,7 +28,7 @@ const TEXTS: [&str; 6] = [
 ];
 
 /// Writes the notices into a folder.
-pub(crate) fn write(workspace: &Workspace, folder: &Path) -> Result<()> {
+pub(crate) fn write_notices(workspace: &Workspace, folder: &Path) -> Result<()> {
     let notices = make_notices(&list_released(workspace)?)?;
     fs::write(folder.join(FILE), notices).with_context(|| format!("writing {FILE}"))
 }
@@ -133,7 +133,7 @@ mod tests {
     fn the_notices_of_a_release_name_what_it_contains() {
         let dir = std::env::temp_dir().join(format!("release-notices-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
-        write(&Workspace::find().unwrap(), &dir).unwrap();
+        write_notices(&Workspace::find().unwrap(), &dir).unwrap();
         let notices = fs::read_to_string(dir.join(FILE)).unwrap();
         for name in ["tokio", "web-sys", "libsqlite3-sys"] {
             assert!(notices.contains(&format!("\n{name} ")), "{name}");

@@ -38,7 +38,7 @@ impl Options {
         while let Some(arg) = parser.next()? {
             match arg {
                 Long("help") | Short('h') => {
-                    help(takes.help)?;
+                    print_help(takes.help)?;
                     return Ok(None);
                 }
                 Long(name) => {
@@ -90,7 +90,7 @@ impl Options {
 }
 
 /// Prints a help text.
-pub(crate) fn help(text: &str) -> Result<()> {
+pub(crate) fn print_help(text: &str) -> Result<()> {
     println!("{text}");
     Ok(())
 }

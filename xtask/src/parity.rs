@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::build;
 use crate::options::{Options, Takes};
-use crate::tally::{Count, counted};
+use crate::tally::{Count, run_counted};
 use crate::workspace::{Workspace, become_program};
 
 const HELP: &str = "\
@@ -47,11 +47,11 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
 /// Compares the repository's own recordings by the program of the test command.
 pub(crate) fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
     let program = workspace.command(workspace.checked("parity"));
-    counted(&mut replay(workspace, program, None)?, count)
+    run_counted(&mut replay(workspace, program, None)?, count)
 }
 
 fn replay(workspace: &Workspace, mut replay: Command, folder: Option<&str>) -> Result<Command> {
-    let modules = build::modules(workspace)?;
+    let modules = build::build_modules(workspace)?;
     // A folder that was named is meant from where the caller stands, and cargo keeps that place.
     replay.current_dir(std::env::current_dir()?);
     match folder {

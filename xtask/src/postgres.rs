@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use crate::garage::{self, Garage};
 use crate::options::{Options, Takes};
 use crate::setup;
-use crate::tally::{Count, Tally, counted};
+use crate::tally::{Count, Tally, run_counted};
 use crate::test::{TESTS, tests};
 use crate::workspace::{Workspace, output, run, say};
 
@@ -67,7 +67,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     );
     let mut tally = Tally::default();
     let result = steps(&workspace, &mut tally);
-    tally.summary();
+    tally.print_summary();
     result
 }
 
@@ -82,7 +82,7 @@ const OF_OBJECTS: &str = "objects::";
 /// Runs the tests, where PostgreSQL is there.
 pub(crate) fn check_if_there(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     if find_programs().is_none()
-        && let Err(error) = setup::apt(workspace, "postgresql")
+        && let Err(error) = setup::install_by_apt(workspace, "postgresql")
     {
         println!("    {error:#}");
     }
@@ -104,9 +104,9 @@ fn steps(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
             let garage = Garage::start(workspace, &program)?;
             let mut objects = tests(workspace, &TESTS)?;
             objects.env(VARIABLE, &server.address);
-            garage.tell(&mut objects);
+            garage.set_variables(&mut objects);
             objects.args(["--", "--nocapture", "--test-threads=1", OF_OBJECTS]);
-            counted(&mut objects, count)
+            run_counted(&mut objects, count)
         }),
         Err(error) => tally.step(NO_OBJECTS, |_| {
             println!("    {error:#}");
@@ -121,12 +121,12 @@ fn check(workspace: &Workspace, server: &Cluster, count: &mut Count) -> Result<(
         .env(VARIABLE, &server.address)
         .args(["--", "study_store::"]);
     store.args(FILE_ALONE.iter().flat_map(|name| ["--skip", name]));
-    counted(&mut store, count)?;
+    run_counted(&mut store, count)?;
     let mut servers = tests(workspace, &TESTS)?;
     servers.env(VARIABLE, &server.address);
     servers.args(["--", "--nocapture", "--test-threads=1", "servers::"]);
     servers.args(["--skip", OF_OBJECTS]);
-    counted(&mut servers, count)
+    run_counted(&mut servers, count)
 }
 
 /// The folder of the programs of the newest PostgreSQL server.

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use crate::build;
 use crate::options::{Options, Takes};
 use crate::setup;
-use crate::tally::{Count, Tally, counted};
+use crate::tally::{Count, Tally, run_counted};
 use crate::workspace::{CHECKED, Workspace, output, run};
 
 const HELP: &str = "\
@@ -43,16 +43,16 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let workspace = Workspace::find()?;
     let mut tally = Tally::default();
     let result = tally.step("Python package", |count| check(&workspace, profile, count));
-    tally.summary();
+    tally.print_summary();
     result
 }
 
 /// Builds the package in a profile, installs and tests it.
 fn check(workspace: &Workspace, profile: &str, count: &mut Count) -> Result<()> {
-    let venv = environment(workspace)?;
+    let venv = set_up_environment(workspace)?;
     install(workspace, &venv, profile)?;
-    let modules = build::modules(workspace)?;
-    build::examples(workspace, &["matrix_game", "public_goods"])?;
+    let modules = build::build_modules(workspace)?;
+    build::build_examples(workspace, &["matrix_game", "public_goods"])?;
     let program = program(workspace, profile)?;
     let mut pytest = venv.command(workspace, "python");
     pytest.env("COPLAY_PROGRAM", program);
@@ -61,7 +61,7 @@ fn check(workspace: &Workspace, profile: &str, count: &mut Count) -> Result<()> 
     if let Some(folder) = modules.first().and_then(|module| module.parent()) {
         pytest.env("COPLAY_MODULES", folder);
     }
-    counted(&mut pytest, count)?;
+    run_counted(&mut pytest, count)?;
     example(workspace, &venv)?;
     let mut stubtest = venv.command(workspace, "stubtest");
     run(
@@ -166,7 +166,7 @@ impl Venv {
 }
 
 /// Makes `.venv` with the packages for the tests, unless that was done.
-pub(crate) fn environment(workspace: &Workspace) -> Result<Venv> {
+pub(crate) fn set_up_environment(workspace: &Workspace) -> Result<Venv> {
     environment_at(
         workspace,
         &workspace.root.join(".venv"),
@@ -203,7 +203,7 @@ pub(crate) fn create(workspace: &Workspace, folder: &Path) -> Result<()> {
     );
     if parts.is_err() {
         // Debian keeps them in a separate package.
-        setup::apt(workspace, "python3-venv")?;
+        setup::install_by_apt(workspace, "python3-venv")?;
     }
     let mut make = workspace.command(&python);
     run(
@@ -213,8 +213,8 @@ pub(crate) fn create(workspace: &Workspace, folder: &Path) -> Result<()> {
 }
 
 /// Makes `.venv` with the package as people install it.
-pub(crate) fn installed(workspace: &Workspace) -> Result<Venv> {
-    let venv = environment(workspace)?;
+pub(crate) fn set_up_installed(workspace: &Workspace) -> Result<Venv> {
+    let venv = set_up_environment(workspace)?;
     install(workspace, &venv, "release")?;
     Ok(venv)
 }

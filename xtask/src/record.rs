@@ -134,7 +134,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
 }
 
 /// Gives the Python that has the original of a dialect, by its name.
-pub(crate) fn original(workspace: &Workspace, dialect: &str) -> Result<PathBuf> {
+pub(crate) fn fetch_original(workspace: &Workspace, dialect: &str) -> Result<PathBuf> {
     let source = SOURCES.iter().find(|source| source.name == dialect);
     install_source(workspace, source.context("there is no such dialect")?)
 }

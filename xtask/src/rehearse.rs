@@ -24,11 +24,15 @@ pub(crate) fn command(mut parser: lexopt::Parser) -> Result<()> {
     let workspace = Workspace::find()?;
     let mut cargo = workspace.cargo(&["run", "--quiet", "--release", "-p", "coplay"]);
     cargo.args(["--bin", "coplay", "--"]);
-    become_program(order(&workspace, cargo, &options))
+    become_program(rehearse_command(&workspace, cargo, &options))
 }
 
 /// The kill test with these options, by a command that runs `coplay`.
-pub(crate) fn order(workspace: &Workspace, mut coplay: Command, options: &[OsString]) -> Command {
+pub(crate) fn rehearse_command(
+    workspace: &Workspace,
+    mut coplay: Command,
+    options: &[OsString],
+) -> Command {
     coplay.args(["rehearse", "--process"]);
     coplay.arg(workspace.root.join(STUDY));
     for (name, value) in DEFAULTS {

@@ -51,11 +51,11 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
         return Ok(());
     };
     let workspace = Workspace::find()?;
-    wasm(&workspace)?;
-    let chromium = browser(&workspace)?;
-    others(&workspace);
-    clang(&workspace)?;
-    pyodide(&workspace, &python::environment(&workspace)?)?;
+    set_up_wasm(&workspace)?;
+    let chromium = find_chromium(&workspace)?;
+    set_up_others(&workspace);
+    find_clang(&workspace)?;
+    pyodide(&workspace, &python::set_up_environment(&workspace)?)?;
     say(format_args!(
         "all is there; the browser tests drive {}",
         chromium.display()
@@ -112,7 +112,7 @@ fn pyodide(workspace: &Workspace, venv: &python::Venv) -> Result<()> {
 }
 
 /// Adds the wasm target if it is absent: rustup leaves it out where automatic installation is off.
-pub(crate) fn wasm(workspace: &Workspace) -> Result<()> {
+pub(crate) fn set_up_wasm(workspace: &Workspace) -> Result<()> {
     target(workspace, WASM)
 }
 
@@ -147,7 +147,7 @@ pub(crate) fn target(workspace: &Workspace, name: &str) -> Result<()> {
 }
 
 /// Makes the browser tests runnable and gives the Chromium they drive.
-pub(crate) fn browser(workspace: &Workspace) -> Result<PathBuf> {
+pub(crate) fn find_chromium(workspace: &Workspace) -> Result<PathBuf> {
     packages(workspace)?;
     chromium(workspace)
 }
@@ -175,7 +175,7 @@ fn packages(workspace: &Workspace) -> Result<()> {
 const ROOM: [u64; 2] = [8, 3];
 
 /// Immediately reports if the disk is too full for the tests: a linker that runs out of room dies without a reason.
-pub(crate) fn room(workspace: &Workspace) -> Result<()> {
+pub(crate) fn check_room(workspace: &Workspace) -> Result<()> {
     let is_compiled = workspace.checked("coplay").exists();
     let needed = ROOM[usize::from(is_compiled)];
     // Where there is no `df`, nobody can say.
@@ -218,7 +218,7 @@ fn chromium(workspace: &Workspace) -> Result<PathBuf> {
     if let Some(path) = known() {
         return Ok(path);
     }
-    apt(workspace, "chromium").context(NO_CHROMIUM)?;
+    install_by_apt(workspace, "chromium").context(NO_CHROMIUM)?;
     known().context(NO_CHROMIUM)
 }
 
@@ -226,7 +226,7 @@ fn chromium(workspace: &Workspace) -> Result<PathBuf> {
 ///
 /// # Errors
 /// This is no Debian, or its user is neither root nor becomes it by `sudo` without a password.
-pub(crate) fn apt(workspace: &Workspace, package: &str) -> Result<()> {
+pub(crate) fn install_by_apt(workspace: &Workspace, package: &str) -> Result<()> {
     let sudo = ["sudo", "--non-interactive"];
     let before: &[&str] = match find("apt-get") {
         Some(_) if root() => &[],
@@ -266,9 +266,9 @@ fn is_done(command: &mut Command) -> bool {
 }
 
 /// Gives the clang that compiles environments in C; Rust's own linker links them.
-pub(crate) fn clang(workspace: &Workspace) -> Result<PathBuf> {
+pub(crate) fn find_clang(workspace: &Workspace) -> Result<PathBuf> {
     if find("clang").is_none() {
-        apt(workspace, "clang").context(NO_CLANG)?;
+        install_by_apt(workspace, "clang").context(NO_CLANG)?;
     }
     find("clang").context(NO_CLANG)
 }
@@ -290,14 +290,14 @@ fn root() -> bool {
 
 /// Gives matches that not everybody can run what they need: Firefox, and `ip` for those in namespaces.
 /// Where something cannot be had, the tests say what they leave out.
-pub(crate) fn others(workspace: &Workspace) {
-    if firefox().is_none()
-        && let Err(error) = apt(workspace, "firefox-esr")
+pub(crate) fn set_up_others(workspace: &Workspace) {
+    if find_firefox().is_none()
+        && let Err(error) = install_by_apt(workspace, "firefox-esr")
     {
         say(format_args!("no matches with Firefox: {error:#}"));
     }
     if find("Xvfb").is_none()
-        && let Err(error) = apt(workspace, "xvfb")
+        && let Err(error) = install_by_apt(workspace, "xvfb")
     {
         say(format_args!(
             "no hidden tabs of a browser on a screen: {error:#}"
@@ -305,14 +305,14 @@ pub(crate) fn others(workspace: &Workspace) {
     }
     if root()
         && find("ip").is_none()
-        && let Err(error) = apt(workspace, "iproute2")
+        && let Err(error) = install_by_apt(workspace, "iproute2")
     {
         say(format_args!("no matches between namespaces: {error:#}"));
     }
 }
 
 /// Firefox, if one is named or there is one in `PATH`.
-pub(crate) fn firefox() -> Option<PathBuf> {
+pub(crate) fn find_firefox() -> Option<PathBuf> {
     let named = env::var_os("COPLAY_FIREFOX").map(PathBuf::from);
     named.or_else(|| ["firefox-esr", "firefox"].into_iter().find_map(find))
 }

@@ -155,7 +155,7 @@ impl Tally {
     }
 
     /// Prints a line a step, and last of all `N passed, N failed`.
-    pub(crate) fn summary(&self) {
+    pub(crate) fn print_summary(&self) {
         println!("\n==> summary");
         for (name, seconds, count) in &self.steps {
             let Count { passed, failed } = count;
@@ -173,7 +173,7 @@ impl Tally {
 ///
 /// # Errors
 /// The program fails, or cannot be started.
-pub(crate) fn counted(command: &mut Command, count: &mut Count) -> Result<()> {
+pub(crate) fn run_counted(command: &mut Command, count: &mut Count) -> Result<()> {
     counted_lines(command, count, &mut |_| ())
 }
 

@@ -9,10 +9,10 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::figures::{machine, replace_section};
+use crate::figures::{describe_machine, replace_section};
 use crate::options::{Options, Takes};
 use crate::setup::{self, WASM};
-use crate::tally::{Beside, Tally, counted};
+use crate::tally::{Beside, Tally, run_counted};
 use crate::workspace::{CHECKED, Workspace, output, run};
 use crate::{
     browsers, build, deny, dist, exports, formats, hosts, modules, net, parity, postgres, rehearse,
@@ -107,7 +107,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
         // Before the summary, whose last line is read by machines.
         eprintln!("error: {error:#}");
     }
-    tally.summary();
+    tally.print_summary();
     if result.is_err() {
         std::process::exit(1);
     }
@@ -125,7 +125,7 @@ pub(crate) fn lints_command(parser: lexopt::Parser) -> Result<()> {
         return Ok(());
     };
     let workspace = Workspace::find()?;
-    setup::wasm(&workspace)?;
+    setup::set_up_wasm(&workspace)?;
     clippy(
         &workspace,
         &["--all-targets", "-p", CLIENT, "--target", WASM],
@@ -141,8 +141,8 @@ pub(crate) fn lints_command(parser: lexopt::Parser) -> Result<()> {
 
 /// Sets up and compiles what the tests need; gives the browser that they drive.
 fn compile(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
-    setup::room(workspace)?;
-    setup::wasm(workspace)?;
+    setup::check_room(workspace)?;
+    setup::set_up_wasm(workspace)?;
     setup::check(workspace)?;
     // It waits for the network and the disk. The page ends in one long optimisation on one core.
     let others = beside(workspace, "set up", &["setup"])?;
@@ -158,11 +158,11 @@ fn compile(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
     tally.finish(page)?;
     tally.step("put the page together (bundle)", |_| {
         let bundler = || workspace.command(workspace.checked("bundle"));
-        build::bundle(workspace, bundler(), false)?;
+        build::bundle_page(workspace, bundler(), false)?;
         build::bind_decision(workspace, bundler())
     })?;
     tally.finish(others)?;
-    setup::browser(workspace)
+    setup::find_chromium(workspace)
 }
 
 /// Runs the default tests; gives the browser that they drove.
@@ -179,11 +179,11 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
     let seeds = ["--seeds", SEEDS, "--kills", "1"];
     let dst = simulate(workspace, "simulated studies (dst)", &seeds)?;
     tally.step("tests, laws, episodes, docs (cargo)", |count| {
-        counted(
+        run_counted(
             tests(workspace, &TESTS)?.env("RUST_TEST_THREADS", "4"),
             count,
         )?;
-        counted(&mut tests(workspace, &["--doc"])?, count)
+        run_counted(&mut tests(workspace, &["--doc"])?, count)
     })?;
     tally.step("parity with recordings (parity)", |count| {
         parity::check(workspace, count)
@@ -232,13 +232,16 @@ fn more(workspace: &Workspace, chromium: &Path, tally: &mut Tally, switch: &str)
         hosts::check_pages(workspace, chromium, count)
     })?;
     tally.step("every pairing of browsers (node)", |count| {
-        counted(&mut net::pairings(workspace, chromium, &coplay)?, count)
+        run_counted(
+            &mut net::pairings_command(workspace, chromium, &coplay)?,
+            count,
+        )
     })?;
     tally.step("kill test (coplay rehearse)", |_| {
         let coplay = workspace.command(&coplay);
         run(
             "200 bots, 20 kills",
-            &mut rehearse::order(workspace, coplay, &[]),
+            &mut rehearse::rehearse_command(workspace, coplay, &[]),
         )
     })?;
     postgres::check_if_there(workspace, tally)?;
@@ -258,7 +261,7 @@ fn write_result(workspace: &Workspace, tally: &Tally, switch: &str) -> Result<()
     let body = format!(
         "`cargo xtask test {switch}` on {date}, commit {commit}{more}, in {:.0} minutes.\nMachine: {}.\n\n{}",
         tally.seconds() / 60.0,
-        machine(),
+        describe_machine(),
         tally.rows()
     );
     let file = workspace.root.join(PAGE);
@@ -369,7 +372,7 @@ fn quick(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     }
     println!("    crates: {}", names.join(", "));
     if crates.contains(CLIENT) {
-        setup::wasm(workspace)?;
+        setup::set_up_wasm(workspace)?;
         tally.step("lints, wasm", |_| {
             let which = ["--all-targets", "-p", CLIENT, "--target", WASM];
             clippy(workspace, &which)
@@ -381,7 +384,7 @@ fn quick(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
         cargo.args(names.iter().flat_map(|name| ["-p", name]));
         cargo.arg("--");
         cargo.args(LONG.iter().flat_map(|name| ["--skip", name]));
-        counted(&mut linted(workspace, cargo)?, count)
+        run_counted(&mut linted(workspace, cargo)?, count)
     })
 }
 

@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::figures::{machine, object, table};
+use crate::figures::{as_object, describe_machine, table};
 use crate::options::{Options, Takes};
 use crate::workspace::{Workspace, output};
 use finding::RustFiles;
@@ -86,7 +86,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let tree = tree(workspace)?;
     let (files, mut findings) = rust_files(&tree);
-    findings.extend(crates::arrows(&workspace.metadata));
+    findings.extend(crates::check_arrows(&workspace.metadata));
     findings.extend(arrows::check(&tree, &crates::MAY_KNOW));
     findings.extend(cores::check(&tree));
     findings.extend(circles::check(&files, &workspace.folders()));
@@ -113,9 +113,9 @@ fn figures(workspace: &Workspace, own: &Workspace, options: &Options) -> Result<
     let (files, _) = rust_files(&tree);
     let figures = house::measure(workspace, &tree, &files, options.has("build"))?;
     let date = output(own.command("date").args(["-u", "+%Y-%m-%d"]))?;
-    let (machine, date) = (machine(), date.trim());
+    let (machine, date) = (describe_machine(), date.trim());
     if options.has("json") {
-        println!("{}", object(&figures, &machine, date));
+        println!("{}", as_object(&figures, &machine, date));
     } else {
         println!("{machine}, {date}\n{}", table(&figures));
     }

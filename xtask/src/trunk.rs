@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 
 use crate::options::{Options, Takes};
-use crate::tally::{Count, Tally, counted};
+use crate::tally::{Count, Tally, run_counted};
 use crate::workspace::{CHECKED, Workspace, run, say};
 use crate::{build, setup};
 
@@ -35,13 +35,13 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
         return Ok(());
     }
     let workspace = Workspace::find()?;
-    let chromium = setup::browser(&workspace)?;
+    let chromium = setup::find_chromium(&workspace)?;
     let mut cargo = workspace.cargo(&["build", "--quiet", "--profile", CHECKED, "-p", "coplay"]);
     run("the program", &mut cargo)?;
     let trunk = install(&workspace)?;
     let mut tally = Tally::default();
     let result = tally.step(STEP, |count| check(&workspace, &trunk, &chromium, count));
-    tally.summary();
+    tally.print_summary();
     result
 }
 
@@ -64,7 +64,7 @@ fn check(workspace: &Workspace, trunk: &Path, chromium: &Path, count: &mut Count
     node.env("COPLAY_TRUNK", trunk);
     node.args(["--test", "--test-reporter=spec", "heavy_trunk.mjs"]);
     node.current_dir(workspace.root.join("tests/e2e"));
-    counted(&mut node, count)
+    run_counted(&mut node, count)
 }
 
 /// Gives trunk of the version that is checked; compiles it where it is not there.

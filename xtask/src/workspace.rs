@@ -79,7 +79,7 @@ impl Workspace {
             .env("COPLAY_TEMPLATES", self.target.join("templates"))
             .env("COPLAY_PYTHON", self.root.join(".venv/bin/python"))
             .env("COPLAY_HOME", self.target.join("tmp/page-python"));
-        if let Some(firefox) = setup::firefox() {
+        if let Some(firefox) = setup::find_firefox() {
             node.env("COPLAY_FIREFOX", firefox);
         }
         node

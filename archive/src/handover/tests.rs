@@ -2,7 +2,9 @@ use protocol::control::{EndReason, Timing, Upload};
 use protocol::datagram::MAX_INPUTS;
 use protocol::log::{Header, LogWriter};
 
-use super::super::tests::{Memory, PERSON, PageScript, ZERO, ai, header, key, log_of, no_modules};
+use super::super::tests::{
+    Memory, PERSON, PageScript, ZERO, ai_controller, header, key, log_of, no_modules,
+};
 use super::super::{AppendedUpload, replay};
 use super::*;
 
@@ -18,7 +20,7 @@ fn pressed(seat: Seat, tick: u32) -> u16 {
 fn next(episode: &mut Episode, seat: Seat, to: u32) -> Upload {
     let from = episode.next_input(seat).0;
     let inputs = (from..to).map(|tick| pressed(seat, tick));
-    let block = PageScript::resume(episode, seat).block(from, inputs.collect());
+    let block = PageScript::resume(episode, seat).sign_block(from, inputs.collect());
     Upload {
         era: protocol::Era(1),
         life: episode.life(seat),
@@ -44,7 +46,7 @@ fn advance(episode: &mut Episode, to: u32) {
             say(episode, seat, to);
         }
     }
-    assert_eq!(episode.through(), Tick(to));
+    assert_eq!(episode.recorded_through(), Tick(to));
 }
 
 fn two_people() -> (tempfile::TempDir, Episode) {
@@ -63,11 +65,12 @@ fn give(episode: &mut Episode, seat: Seat, due: u32) -> Change {
 #[test]
 fn nothing_moves_until_the_only_person_is_back() {
     let dir = tempfile::tempdir().unwrap();
-    let mut episode = Episode::create(dir.path(), header([PERSON, ai("idle")], 40)).unwrap();
+    let mut episode =
+        Episode::create(dir.path(), header([PERSON, ai_controller("idle")], 40)).unwrap();
     say(&mut episode, ZERO, 6);
     episode.take_seat(ZERO, VACANT).unwrap();
     assert_eq!(
-        episode.through(),
+        episode.recorded_through(),
         Tick(6),
         "the others do not play to the end"
     );
@@ -89,13 +92,13 @@ fn a_cut_is_where_the_own_page_said_last_and_brings_its_last_inputs() {
     let (_dir, mut episode) = two_people();
     say(&mut episode, ZERO, 4);
     say(&mut episode, ONE, 8);
-    assert_eq!(episode.through(), Tick(4));
-    let change = episode.take_seat(ONE, ai("random")).unwrap();
+    assert_eq!(episode.recorded_through(), Tick(4));
+    let change = episode.take_seat(ONE, ai_controller("random")).unwrap();
     let expected = Change {
         number: 0,
         seat: ONE,
         tick: Tick(8),
-        controller: ai("random"),
+        controller: ai_controller("random"),
         life: Life(1),
         from: Tick(8),
         // From the first tick that any page may lack.
@@ -110,10 +113,13 @@ fn a_cut_is_where_the_own_page_said_last_and_brings_its_last_inputs() {
     assert_eq!(episode.changes(), [change]);
     assert_eq!((episode.life(ZERO), episode.life(ONE)), (Life(0), Life(1)));
     assert_eq!(episode.controllers_at(Tick(7)), [PERSON, PERSON]);
-    assert_eq!(episode.controllers_at(Tick(8)), [PERSON, ai("random")]);
+    assert_eq!(
+        episode.controllers_at(Tick(8)),
+        [PERSON, ai_controller("random")]
+    );
     // Nothing is awaited of the seat any more.
     say(&mut episode, ZERO, 12);
-    assert_eq!(episode.through(), Tick(12));
+    assert_eq!(episode.recorded_through(), Tick(12));
     let played: Vec<u16> = episode.rows.chunks(2).map(|row| row[1]).collect();
     assert!((0..8).all(|tick| played[tick as usize] == pressed(ONE, tick)));
 }
@@ -123,9 +129,12 @@ fn ticks_that_only_the_taken_seat_kept_back_are_final_at_once() {
     let (_dir, mut episode) = two_people();
     say(&mut episode, ONE, 3);
     say(&mut episode, ZERO, 9);
-    assert_eq!(episode.through(), Tick(3));
+    assert_eq!(episode.recorded_through(), Tick(3));
     let change = episode.take_seat(ONE, VACANT).unwrap();
-    assert_eq!((change.tick, episode.through()), (Tick(3), Tick(9)));
+    assert_eq!(
+        (change.tick, episode.recorded_through()),
+        (Tick(3), Tick(9))
+    );
     let noop = episode.replica.spec().noop;
     assert!(episode.rows.chunks(2).skip(3).all(|row| row[1] == noop));
 }
@@ -166,7 +175,11 @@ fn inputs_far_beyond_what_is_final_are_told_in_order_and_cut_where_a_page_can_be
     let [known, rest] = &parts[..] else {
         panic!("{} parts", parts.len())
     };
-    assert!(known.first < episode.through(), "{:?}", known.first);
+    assert!(
+        known.first < episode.recorded_through(),
+        "{:?}",
+        known.first
+    );
     let inputs = known.inputs.iter().chain(&rest.inputs).copied();
     assert!(inputs.eq((known.first.0..9_000).map(|tick| pressed(ONE, tick))));
     assert_eq!(
@@ -181,7 +194,7 @@ fn inputs_far_beyond_what_is_final_are_told_in_order_and_cut_where_a_page_can_be
     for to in [8_000, 8_100] {
         say(&mut episode, ZERO, to);
     }
-    assert_eq!(episode.through(), Tick(8_100));
+    assert_eq!(episode.recorded_through(), Tick(8_100));
     assert!(replay(&log_of(&mut episode), no_modules, |_, _| ()).is_ok());
 }
 
@@ -242,7 +255,7 @@ fn a_page_that_lost_its_seat_has_last_words_and_is_not_harmed() {
         ..Timing::default()
     };
     late.timing = Some(words.clone());
-    episode.take_seat(ONE, ai("idle")).unwrap();
+    episode.take_seat(ONE, ai_controller("idle")).unwrap();
     let heard = AppendedUpload {
         through: Tick(4),
         own: Tick(4),
@@ -283,7 +296,7 @@ fn a_page_that_lost_its_seat_has_last_words_and_is_not_harmed() {
 fn a_seat_is_given_after_what_is_due_with_the_state_that_is_durable() {
     let (_dir, mut episode) = two_people();
     advance(&mut episode, 4);
-    episode.take_seat(ONE, ai("random")).unwrap();
+    episode.take_seat(ONE, ai_controller("random")).unwrap();
     advance(&mut episode, 11);
     let change = give(&mut episode, ONE, 14);
     // A second at 4 Hz.
@@ -318,12 +331,16 @@ fn a_seat_is_given_after_what_is_due_with_the_state_that_is_durable() {
     for tick in 11..18 {
         world.observe(1, &mut seen);
         let chosen = policy.act(&seen);
-        assert_eq!(episode.replica.chosen(ONE), Some(chosen), "tick {tick}");
+        assert_eq!(
+            episode.replica.chosen_action(ONE),
+            Some(chosen),
+            "tick {tick}"
+        );
         world.step(&[1, chosen]);
         episode.replica.step(&[1, chosen]).unwrap();
         assert_eq!(Some(world.digest()), episode.replica.digest(Tick(tick + 1)));
     }
-    assert_eq!(episode.replica.chosen(ONE), None);
+    assert_eq!(episode.replica.chosen_action(ONE), None);
     assert_eq!(episode.snapshot().partners, []);
 }
 
@@ -333,7 +350,7 @@ fn a_partner_enters_a_vacant_seat() {
     advance(&mut episode, 4);
     episode.take_seat(ONE, VACANT).unwrap();
     let change = episode
-        .give_seat(ONE, ai("random"), None, Some(Tick(9)))
+        .give_seat(ONE, ai_controller("random"), None, Some(Tick(9)))
         .unwrap();
     assert_eq!((change.tick, change.from), (Tick(13), Tick(4)));
     advance(&mut episode, 40);
@@ -347,7 +364,7 @@ fn a_partner_enters_a_vacant_seat() {
 fn a_seat_is_taken_and_given_again_before_its_person_is_in() {
     let (_dir, mut episode) = two_people();
     advance(&mut episode, 4);
-    episode.take_seat(ONE, ai("random")).unwrap();
+    episode.take_seat(ONE, ai_controller("random")).unwrap();
     assert_eq!(give(&mut episode, ONE, 9).tick, Tick(13));
     let taken = episode.take_seat(ONE, VACANT).unwrap();
     assert_eq!((taken.tick, taken.life), (Tick(13), Life(3)));
@@ -355,9 +372,12 @@ fn a_seat_is_taken_and_given_again_before_its_person_is_in() {
     let given = give(&mut episode, ONE, 5);
     assert_eq!((given.tick, given.life), (Tick(13), Life(4)));
     advance(&mut episode, 13);
-    assert_eq!(episode.replica.chosen(ONE), None);
+    assert_eq!(episode.replica.chosen_action(ONE), None);
     advance(&mut episode, 20);
-    assert_eq!(episode.controllers_at(Tick(12)), [PERSON, ai("random")]);
+    assert_eq!(
+        episode.controllers_at(Tick(12)),
+        [PERSON, ai_controller("random")]
+    );
     assert_eq!(episode.controllers_at(Tick(13)), [PERSON, PERSON]);
     assert!(replay(&log_of(&mut episode), no_modules, |_, _| ()).is_ok());
 }
@@ -365,7 +385,8 @@ fn a_seat_is_taken_and_given_again_before_its_person_is_in() {
 #[test]
 fn what_cannot_change_hands_is_refused_and_leaves_no_trace() {
     let dir = tempfile::tempdir().unwrap();
-    let mut episode = Episode::create(dir.path(), header([PERSON, ai("idle")], 12)).unwrap();
+    let mut episode =
+        Episode::create(dir.path(), header([PERSON, ai_controller("idle")], 12)).unwrap();
     advance(&mut episode, 4);
     let stored = episode.file.read().unwrap();
     let refused = |result: Result<Change, Refused>| result.unwrap_err().to_string();
@@ -391,7 +412,7 @@ fn what_cannot_change_hands_is_refused_and_leaves_no_trace() {
         assert_eq!(refused(found), cannot(why));
     }
     assert_eq!(
-        refused(episode.take_seat(ZERO, ai("nobody"))),
+        refused(episode.take_seat(ZERO, ai_controller("nobody"))),
         "there is no policy `nobody` for overcooked"
     );
     assert_eq!(episode.file.read().unwrap(), stored);
@@ -411,7 +432,7 @@ fn changes_always_fit_into_a_message() {
     let page = Some(key(ONE).verifying_key().to_bytes());
     let mut count = 0;
     let full = loop {
-        let taken = episode.take_seat(ONE, ai("idle"));
+        let taken = episode.take_seat(ONE, ai_controller("idle"));
         match taken.and_then(|_| episode.give_seat(ONE, PERSON, page, None)) {
             Ok(_) => count += 2,
             Err(error) => break error,
@@ -441,11 +462,11 @@ fn finish(episode: &mut Episode) {
         if episode.changes().len() < changes {
             match changes {
                 2 => drop(give(episode, ONE, 5)),
-                1 => drop(episode.take_seat(ONE, ai("random")).unwrap()),
+                1 => drop(episode.take_seat(ONE, ai_controller("random")).unwrap()),
                 _ => drop(episode.take_seat(ONE, VACANT).unwrap()),
             }
         }
-        if episode.through().0 < to {
+        if episode.recorded_through().0 < to {
             advance(episode, to);
         }
     }

@@ -14,7 +14,7 @@ use protocol::{Controller, EnvWay, Era, Life, Seat, Tick};
 use server_core::arbiter::{HostWork, HostedReport, ViewOrder};
 
 use super::*;
-use crate::fixtures::{PERSON, PageScript, ZERO, ai, header, key, log_of};
+use crate::fixtures::{PERSON, PageScript, ZERO, ai_controller, header, key, log_of};
 use crate::recorded::list_recorded_rewards;
 use crate::{is_only_recorded, replay};
 
@@ -44,7 +44,7 @@ impl Chooser {
     }
 
     fn say(&mut self, episode: &mut Episode, seat: Seat, action: Action) -> AppendedUpload {
-        let block = self.script.block(self.next, vec![action]);
+        let block = self.script.sign_block(self.next, vec![action]);
         self.next += 1;
         let upload = Upload {
             era: Era(1),
@@ -99,7 +99,7 @@ fn play(episode: &mut Episode, chooser: &mut Chooser) {
 #[test]
 fn a_choice_enters_the_next_tick_and_its_view_tells_which() {
     let dir = tempfile::tempdir().unwrap();
-    let header = hosted([ai("cook"), PERSON], 20);
+    let header = hosted([ai_controller("cook"), PERSON], 20);
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
     let mut chooser = Chooser::new(&header, ONE);
     step(&mut episode);
@@ -131,13 +131,13 @@ fn a_world_that_is_too_slow_ends_its_episode_and_keeps_what_was_played() {
     assert!(report.failed);
     let said = episode.world_fault().unwrap();
     assert!(said.contains("410 ms on average"), "{said}");
-    assert_eq!(episode.durable(), Tick(1));
+    assert_eq!(episode.durable_tick(), Tick(1));
 }
 
 #[test]
 fn views_show_the_world_as_the_seat_sees_it() {
     let dir = tempfile::tempdir().unwrap();
-    let header = hosted([ai("cook"), PERSON], 20);
+    let header = hosted([ai_controller("cook"), PERSON], 20);
     let mut episode = Episode::create(dir.path(), header).unwrap();
     let mut shown = ViewWorld::new(episode.replica.spec().clone());
     let (mut expected, mut found) = Default::default();
@@ -153,27 +153,27 @@ fn views_show_the_world_as_the_seat_sees_it() {
 #[test]
 fn a_world_that_repeats_itself_is_verified_and_replays() {
     let dir = tempfile::tempdir().unwrap();
-    let header = hosted([ai("cook"), PERSON], 60);
+    let header = hosted([ai_controller("cook"), PERSON], 60);
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
     play(&mut episode, &mut Chooser::new(&header, ONE));
     let ending = episode.end(EndReason::Played).unwrap();
     assert_eq!(ending.ticks, Tick(60));
-    assert_eq!(log_of(&mut episode).repetition(), None);
-    episode.repeat().unwrap();
+    assert_eq!(log_of(&mut episode).end_repetition(), None);
+    episode.repeat_steps().unwrap();
     let log = log_of(&mut episode);
-    assert_eq!(log.repetition(), Some(None));
+    assert_eq!(log.end_repetition(), Some(None));
     assert_eq!(log.through, Tick(60));
     let again = replay(&log, crate::fixtures::no_modules, |_, _| ()).unwrap();
-    assert_eq!(again.ending(EndReason::Played), ending);
+    assert_eq!(again.read_ending(EndReason::Played), ending);
     // A second run adds nothing.
-    episode.repeat().unwrap();
+    episode.repeat_steps().unwrap();
     assert_eq!(log_of(&mut episode), log);
 }
 
 #[test]
 fn what_was_observed_is_held_against_the_second_run() {
     let dir = tempfile::tempdir().unwrap();
-    let header = hosted([ai("cook"), PERSON], 60);
+    let header = hosted([ai_controller("cook"), PERSON], 60);
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
     play(&mut episode, &mut Chooser::new(&header, ONE));
     episode.end(EndReason::Played).unwrap();
@@ -188,7 +188,7 @@ fn what_was_observed_is_held_against_the_second_run() {
                 change(hashes, rewards);
             }
         }
-        repeats(&log, Box::new(crate::fixtures::no_modules))
+        find_repeat(&log, Box::new(crate::fixtures::no_modules))
     };
     assert_eq!(with(&|_, _| ()), None);
     assert!(with(&|hashes, _| hashes[3] ^= 1).is_some());
@@ -198,7 +198,7 @@ fn what_was_observed_is_held_against_the_second_run() {
 #[test]
 fn after_a_crash_the_world_goes_on_with_what_was_pressed() {
     let dir = tempfile::tempdir().unwrap();
-    let header = hosted([ai("cook"), PERSON], 60);
+    let header = hosted([ai_controller("cook"), PERSON], 60);
     let mut chooser = Chooser::new(&header, ONE);
     let mut episode = Episode::create(dir.path(), header).unwrap();
     chooser.say(&mut episode, ONE, 2);
@@ -210,7 +210,7 @@ fn after_a_crash_the_world_goes_on_with_what_was_pressed() {
     step(&mut episode);
     drop(episode);
     let mut episode = recover(dir.path());
-    assert_eq!(episode.through(), Tick(2));
+    assert_eq!(episode.recorded_through(), Tick(2));
     assert_eq!(episode.durable_own(ONE), Tick(2));
     step(&mut episode);
     chooser.say(&mut episode, ONE, 0);
@@ -246,7 +246,7 @@ fn move_to_another_world(dir: &Path, log: &Log) {
 #[test]
 fn a_world_that_does_not_repeat_itself_goes_on_after_a_crash_and_keeps_its_record() {
     let dir = tempfile::tempdir().unwrap();
-    let header = hosted([ai("cook"), PERSON], 60);
+    let header = hosted([ai_controller("cook"), PERSON], 60);
     let mut chooser = Chooser::new(&header, ONE);
     let mut episode = Episode::create(dir.path(), header).unwrap();
     for tick in 0..9 {
@@ -258,16 +258,16 @@ fn a_world_that_does_not_repeat_itself_goes_on_after_a_crash_and_keeps_its_recor
     move_to_another_world(dir.path(), &before);
     drop(episode);
     let mut episode = recover(dir.path());
-    assert_eq!(episode.through(), Tick(9));
+    assert_eq!(episode.recorded_through(), Tick(9));
     while !step(&mut episode).over {}
     episode.end(EndReason::Played).unwrap();
-    let seats = episode.ended().unwrap().seats;
+    let seats = episode.poll_end().unwrap().seats;
     assert_eq!(seats.rewards[1].fract(), 0.5, "{:?}", seats.rewards);
-    episode.repeat().unwrap();
+    episode.repeat_steps().unwrap();
     let log = log_of(&mut episode);
     assert_eq!(log.rows()[..18], before.rows());
     assert_eq!(log.through, Tick(60));
-    assert!(matches!(log.repetition(), Some(Some(_))));
+    assert!(matches!(log.end_repetition(), Some(Some(_))));
     assert!(is_only_recorded(
         &log,
         Box::new(crate::fixtures::no_modules)
@@ -284,7 +284,7 @@ fn a_seat_is_taken_and_given_back_at_the_next_tick() {
     let mut chooser = Chooser::new(&header, ONE);
     chooser.say(&mut episode, ONE, 2);
     step(&mut episode);
-    let taken = episode.take_seat(ONE, ai("cook")).unwrap();
+    let taken = episode.take_seat(ONE, ai_controller("cook")).unwrap();
     assert_eq!((taken.tick, taken.inputs.len()), (Tick(1), 0));
     step(&mut episode);
     let public = key(ONE).verifying_key().to_bytes();
@@ -309,7 +309,7 @@ fn a_seat_is_taken_and_given_back_at_the_next_tick() {
     let own: Vec<Action> = rows.chunks(2).map(|row| row[1]).collect();
     assert_eq!([own[0], own[2], own[3]], [2, 6, 3]);
     drop(episode);
-    assert_eq!(recover(dir.path()).through(), Tick(4));
+    assert_eq!(recover(dir.path()).recorded_through(), Tick(4));
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn a_choice_that_its_page_did_not_sign_is_refused() {
     let upload = Upload {
         era: Era(1),
         life: Life(0),
-        block: forger.block(0, vec![2]),
+        block: forger.sign_block(0, vec![2]),
         changes: 0,
         recheck: 0,
         digests: Vec::new(),
@@ -370,7 +370,7 @@ fn nobody_chooses_more_often_than_a_person_can() {
     let mut say = |first: u32, choices: usize| Upload {
         era: Era(1),
         life: Life(0),
-        block: script.block(first, vec![2; choices]),
+        block: script.sign_block(first, vec![2; choices]),
         changes: 0,
         recheck: 0,
         digests: Vec::new(),
@@ -391,7 +391,7 @@ fn views_tell_the_sums_of_the_rewards_where_the_study_shows_them() {
     // With this seed, the person stands in nobody's way.
     let header = Header {
         seed: 43,
-        ..hosted([ai("cook"), PERSON], 400)
+        ..hosted([ai_controller("cook"), PERSON], 400)
     };
     let mut episode = Episode::create(dir.path(), header).unwrap();
     let mut shown = ViewWorld::new(episode.replica.spec().clone());
@@ -411,7 +411,7 @@ fn views_tell_the_sums_of_the_rewards_where_the_study_shows_them() {
     };
     assert_eq!(look(&mut episode, false), [None; 2]);
     let mut told = [None; 2];
-    while episode.over().is_none() {
+    while episode.ending_so_far().is_none() {
         told = look(&mut episode, true);
     }
     let sums = episode.replica.reward_sums();

@@ -17,7 +17,7 @@ const MAX_VIEWS_LEN: usize = 512 << 20;
 impl Episode {
     /// The action that a point on the last picture of a seat's page means.
     pub(super) fn point(&mut self, order: &PointOrder) -> (Seat, u32, Option<Action>) {
-        let (seat, is_over) = (order.seat, self.over().is_some());
+        let (seat, is_over) = (order.seat, self.ending_so_far().is_some());
         let (hosted, replica) = self.hosted();
         let at = hosted.seats[seat.index()].viewer.point_of(order.at);
         let meant = (!is_over).then(|| replica.world().point(seat.index(), at));
@@ -29,7 +29,7 @@ impl Episode {
 
     pub(super) fn view(&mut self, order: &ViewOrder, tells_rewards: bool) -> HostView {
         let (seat, is_new) = (order.seat, order.is_new);
-        let (tick, over) = (self.through(), self.over().is_some());
+        let (tick, over) = (self.recorded_through(), self.ending_so_far().is_some());
         let each = WORDS_S * u32::from(self.header.tick_hz.max(1));
         let turns = self.header.rules.turns;
         let (hosted, replica) = self.hosted();

@@ -147,7 +147,7 @@ pub(crate) fn add_network(
     name: &str,
     stored: &Stored,
 ) -> Result<(), ReplicaError> {
-    let Some(hash) = policy::sha256_of(name).filter(|_| !partners.knows(name)) else {
+    let Some(hash) = policy::sha256_of(name).filter(|_| !partners.has_model(name)) else {
         return Ok(());
     };
     let refused = |reason: String| ReplicaError::Network {
@@ -159,7 +159,7 @@ pub(crate) fn add_network(
     if sha256_hex(&bytes) != hash {
         return Err(refused("the stored file has another hash".into()));
     }
-    let added = partners.add(hash, &bytes);
+    let added = partners.add_model(hash, &bytes);
     added.map_err(|error| refused(error.to_string()))
 }
 

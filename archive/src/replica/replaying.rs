@@ -40,7 +40,7 @@ pub fn replay_from(
                     each(played.as_deref().unwrap_or(row), &mut replica);
                 }
             }
-            Record::Change(change) => replica.change(change)?,
+            Record::Change(change) => replica.apply_change(change)?,
             // After a crash, the same tick may have had another state, and another digest.
             Record::Digest { seat: None, .. } if replica.is_record() => {}
             Record::Digest {
@@ -58,7 +58,7 @@ pub fn replay_from(
                 }
             }
             Record::End(recorded) => {
-                let found = replica.ending(recorded.reason);
+                let found = replica.read_ending(recorded.reason);
                 let claimed = recorded.reason == EndReason::Played && !replica.outcome.over;
                 if found != *recorded || claimed {
                     return Err(ReplayError::End {

@@ -32,7 +32,7 @@ impl Replica {
                         stepped.map_err(|error| ReplayError::Row { tick, error })?;
                     }
                 }
-                Record::Change(change) => replica.change(change)?,
+                Record::Change(change) => replica.apply_change(change)?,
                 Record::Digest {
                     tick,
                     seat: None,
@@ -58,7 +58,10 @@ impl Replica {
     /// Returns whether a row is one that the AI partners choose here.
     fn chooses(&self, row: &[Action]) -> bool {
         let mut seats = (0..).map(Seat).zip(row);
-        seats.all(|(seat, found)| self.chosen(seat).is_none_or(|chosen| chosen == *found))
+        seats.all(|(seat, found)| {
+            self.chosen_action(seat)
+                .is_none_or(|chosen| chosen == *found)
+        })
     }
 
     /// Plays a recorded row, also one that the AI partners here would not choose. The recorded rewards count.

@@ -3,7 +3,9 @@ use protocol::control::{Timing, Upload};
 
 use super::super::{Episode, Replica};
 use super::*;
-use crate::fixtures::{PERSON, PageScript, ZERO, header, log_of, no_modules, played, two_pages};
+use crate::fixtures::{
+    PERSON, PageScript, ZERO, header, log_of, no_modules, play_episode, two_pages,
+};
 
 #[test]
 fn every_frame_is_rebuilt_as_it_was_shown() {
@@ -53,7 +55,7 @@ fn what_cannot_have_been_shown_is_told() {
         if damage {
             seen.truncate(seen.len() - 2);
         }
-        let mut upload = PageScript::new(&header, ZERO).part(&played(&header), 0, 8);
+        let mut upload = PageScript::new(&header, ZERO).upload_part(&play_episode(&header), 0, 8);
         upload.timing = Some(Timing {
             seen,
             ..Timing::default()
@@ -61,7 +63,7 @@ fn what_cannot_have_been_shown_is_told() {
         let folder = tempfile::tempdir_in(dir.path()).unwrap();
         let mut episode = Episode::create(folder.path(), header.clone()).unwrap();
         episode.append_upload(ZERO, &upload).unwrap();
-        let other = PageScript::new(&header, Seat(1)).part(&played(&header), 0, 8);
+        let other = PageScript::new(&header, Seat(1)).upload_part(&play_episode(&header), 0, 8);
         episode.append_upload(Seat(1), &other).unwrap();
         let log = log_of(&mut episode);
         let screens = Screens::new(&log);
@@ -124,7 +126,7 @@ fn frames_that_are_too_far_away_are_not_simulated() {
         };
         let mut seen = Vec::new();
         seen::encode(&[frame], 2, &mut seen);
-        let inputs = PageScript::new(&header, seat).block(0, vec![0; 8]);
+        let inputs = PageScript::new(&header, seat).sign_block(0, vec![0; 8]);
         let timing = Timing {
             seen,
             ..Timing::default()
@@ -171,7 +173,7 @@ fn frames_are_rebuilt_one_by_one_until_something_cannot_be_so() {
         .into_iter()
         .enumerate()
     {
-        let mut upload = PageScript::new(&header, ZERO).part(&played(&header), 0, 8);
+        let mut upload = PageScript::new(&header, ZERO).upload_part(&play_episode(&header), 0, 8);
         upload.timing = Some(Timing {
             number: number as u32,
             seen,

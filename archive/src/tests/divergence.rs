@@ -21,17 +21,17 @@ fn a_page_with_another_state_is_asked_again_then_named_and_not_heard_until_its_s
  {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let (all, mut pages) = (played(&header), pages(&header));
+    let (all, mut pages) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
-    let mut wrong = pages[0].part(&all, 0, 8);
+    let mut wrong = pages[0].upload_part(&all, 0, 8);
     wrong.digests[0].1 ^= 1;
     episode.append_upload(ZERO, &wrong).unwrap();
     // The inputs of the other page find it out; its own are its word all the same.
     let answer = episode
-        .append_upload(ONE, &pages[1].part(&all, 0, 8))
+        .append_upload(ONE, &pages[1].upload_part(&all, 0, 8))
         .unwrap();
     assert_eq!(answer, fine(8, 8));
-    let silent = pages[0].part(&all, 8, 8);
+    let silent = pages[0].upload_part(&all, 8, 8);
     let answer = episode.append_upload(ZERO, &silent).unwrap();
     assert_eq!((answer.recheck, answer.diverged), (Some(1), false));
     let asked = episode.recheck(ZERO);
@@ -45,7 +45,7 @@ fn a_page_with_another_state_is_asked_again_then_named_and_not_heard_until_its_s
     let expected = all.digests[0].1;
     let record = named(ZERO, 4, expected, expected ^ 1);
     assert_eq!(diverged(&mut episode), std::slice::from_ref(&record));
-    let more = pages[0].part(&all, 8, 12);
+    let more = pages[0].upload_part(&all, 8, 12);
     for _ in 0..2 {
         let told = episode.append_upload(ZERO, &more).unwrap();
         assert_eq!((told.diverged, told.own), (true, Tick(8)));
@@ -66,7 +66,7 @@ fn a_page_with_another_state_is_asked_again_then_named_and_not_heard_until_its_s
     let upload = Upload {
         changes: 2,
         digests: Vec::new(),
-        ..back.part(&all, from, from + 2)
+        ..back.upload_part(&all, from, from + 2)
     };
     assert!(!episode.append_upload(ZERO, &upload).unwrap().diverged);
 }
@@ -75,15 +75,15 @@ fn a_page_with_another_state_is_asked_again_then_named_and_not_heard_until_its_s
 fn a_page_that_was_told_other_inputs_comes_right_and_is_not_named() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let (all, mut pages) = (played(&header), pages(&header));
+    let (all, mut pages) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
     both(&mut episode, &mut pages, &all, (0, 4));
     for number in 1..4 {
         let (from, to) = (4 * u32::from(number), 4 * u32::from(number) + 4);
         episode
-            .append_upload(ONE, &pages[1].part(&all, from, to))
+            .append_upload(ONE, &pages[1].upload_part(&all, from, to))
             .unwrap();
-        let fine = rechecked(pages[0].part(&all, from, to), number - 1);
+        let fine = rechecked(pages[0].upload_part(&all, from, to), number - 1);
         let mut misled = fine.clone();
         misled.digests[0].1 ^= 1;
         let answer = episode.append_upload(ZERO, &misled).unwrap();
@@ -108,10 +108,10 @@ fn a_page_that_was_told_other_inputs_comes_right_and_is_not_named() {
 fn a_page_that_takes_back_a_digest_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let (all, mut pages) = (played(&header), pages(&header));
+    let (all, mut pages) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
     both(&mut episode, &mut pages, &all, (0, 8));
-    let mut claim = pages[1].part(&all, 4, 4);
+    let mut claim = pages[1].upload_part(&all, 4, 4);
     let (tick, expected) = all.digests[1];
     claim.digests = vec![(tick, expected)];
     assert!(!episode.append_upload(ONE, &claim).unwrap().diverged);
@@ -128,19 +128,19 @@ fn a_page_that_takes_back_a_digest_is_named() {
 fn a_digest_that_comes_before_its_tick_is_final_is_compared_then() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let (all, mut pages) = (played(&header), pages(&header));
+    let (all, mut pages) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
-    let mut early = pages[1].part(&all, 0, 10);
+    let mut early = pages[1].upload_part(&all, 0, 10);
     early.digests = vec![(Tick(8), 7)];
     assert_eq!(episode.append_upload(ONE, &early).unwrap(), fine(0, 10));
     episode
-        .append_upload(ZERO, &pages[0].part(&all, 0, 6))
+        .append_upload(ZERO, &pages[0].upload_part(&all, 0, 6))
         .unwrap();
-    let silent = pages[1].part(&all, 10, 10);
+    let silent = pages[1].upload_part(&all, 10, 10);
     let answer = episode.append_upload(ONE, &silent).unwrap();
     assert_eq!(answer.recheck, None);
     episode
-        .append_upload(ZERO, &pages[0].part(&all, 6, 10))
+        .append_upload(ZERO, &pages[0].upload_part(&all, 6, 10))
         .unwrap();
     let answer = episode.append_upload(ONE, &silent).unwrap();
     assert_eq!(answer.recheck, Some(1));
@@ -161,23 +161,27 @@ fn a_digest_that_comes_before_its_tick_is_final_is_compared_then() {
 fn nobody_is_asked_for_states_that_a_change_has_undone() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let (all, mut pages) = (played(&header), pages(&header));
+    let (all, mut pages) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
     // Seat 0 has played on to tick 12 with inputs of seat 1 of which the server never hears.
-    let mut ahead = pages[0].part(&all, 0, 12);
+    let mut ahead = pages[0].upload_part(&all, 0, 12);
     ahead.digests = vec![(Tick(4), all.digests[0].1), (Tick(8), 7), (Tick(12), 8)];
     episode.append_upload(ZERO, &ahead).unwrap();
     episode
-        .append_upload(ONE, &pages[1].part(&all, 0, 5))
+        .append_upload(ONE, &pages[1].upload_part(&all, 0, 5))
         .unwrap();
     let change = episode.take_seat(ONE, Controller::Vacant).unwrap();
     assert_eq!(change.tick, Tick(5));
-    assert_eq!(episode.through(), Tick(12), "nobody else is awaited");
+    assert_eq!(
+        episode.recorded_through(),
+        Tick(12),
+        "nobody else is awaited"
+    );
     // Digests from before it knows of the change are not compared either.
     let unaware = Upload {
         digests: vec![(Tick(12), 8)],
         ended: Some(Tick(12)),
-        ..pages[0].part(&all, 12, 12)
+        ..pages[0].upload_part(&all, 12, 12)
     };
     assert!(!episode.append_upload(ZERO, &unaware).unwrap().diverged);
     assert_eq!(diverged(&mut episode), []);
@@ -193,16 +197,16 @@ fn nobody_is_asked_for_states_that_a_change_has_undone() {
 fn a_page_that_sees_another_end_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 12);
-    let (all, mut pages) = (played(&header), pages(&header));
+    let (all, mut pages) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
     both(&mut episode, &mut pages, &all, (0, 8));
     let too_soon = Upload {
         ended: Some(Tick(5)),
-        ..pages[0].part(&all, 8, 12)
+        ..pages[0].upload_part(&all, 8, 12)
     };
     let too_late = Upload {
         ended: Some(Tick(13)),
-        ..pages[1].part(&all, 8, 12)
+        ..pages[1].upload_part(&all, 8, 12)
     };
     for (seat, other_end) in [(ZERO, &too_soon), (ONE, &too_late)] {
         assert!(!episode.append_upload(seat, other_end).unwrap().diverged);
@@ -210,7 +214,7 @@ fn a_page_that_sees_another_end_is_named() {
         let again = rechecked(other_end.clone(), 1);
         assert!(episode.append_upload(seat, &again).unwrap().diverged);
     }
-    assert_eq!(episode.through(), Tick(12));
+    assert_eq!(episode.recorded_through(), Tick(12));
     let named = [named(ZERO, 5, 0, 0), named(ONE, 13, 0, 0)];
     assert_eq!(diverged(&mut episode), named);
 }
@@ -219,7 +223,7 @@ fn a_page_that_sees_another_end_is_named() {
 fn a_right_digest_of_an_old_tick_is_not_written_again() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let (all, mut pages) = (played(&header), pages(&header));
+    let (all, mut pages) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
     both(&mut episode, &mut pages, &all, (0, 8));
     let file = path(dir.path(), "e-1").unwrap();
@@ -230,7 +234,7 @@ fn a_right_digest_of_an_old_tick_is_not_written_again() {
     for _ in 0..3 {
         let claim = Upload {
             digests: old.clone(),
-            ..pages[1].part(&all, 8, 8)
+            ..pages[1].upload_part(&all, 8, 8)
         };
         let told = episode.append_upload(ONE, &claim).unwrap();
         assert_eq!(told.agreed, Tick(8));
@@ -247,13 +251,13 @@ fn a_right_digest_of_an_old_tick_is_not_written_again() {
 fn nobody_is_named_for_what_another_page_tells_them_after_it_has_taken_its_seat_back() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 40);
-    let (all, mut pages) = (played(&header), pages(&header));
+    let (all, mut pages) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
     both(&mut episode, &mut pages, &all, (0, 4));
     episode
-        .append_upload(ONE, &pages[1].part(&all, 4, 8))
+        .append_upload(ONE, &pages[1].upload_part(&all, 4, 8))
         .unwrap();
-    let mut misled = pages[0].part(&all, 4, 8);
+    let mut misled = pages[0].upload_part(&all, 4, 8);
     misled.digests[0].1 ^= 1;
     let answer = episode.append_upload(ZERO, &misled).unwrap();
     assert_eq!((answer.recheck, answer.diverged), (Some(1), false));
@@ -266,7 +270,7 @@ fn nobody_is_named_for_what_another_page_tells_them_after_it_has_taken_its_seat_
         changes: 2,
         recheck,
         digests,
-        ..pages[0].part(&all, to - 8, to)
+        ..pages[0].upload_part(&all, to - 8, to)
     };
     episode
         .append_upload(ZERO, &own(16, 1, vec![all.digests[1]]))
@@ -275,7 +279,7 @@ fn nobody_is_named_for_what_another_page_tells_them_after_it_has_taken_its_seat_
     let said = Upload {
         changes: 2,
         digests: Vec::new(),
-        ..back.part(&all, change.tick.0, 24)
+        ..back.upload_part(&all, change.tick.0, 24)
     };
     episode.append_upload(ONE, &said).unwrap();
     let lied_to = own(24, 1, vec![(Tick(20), 7)]);
@@ -301,14 +305,14 @@ fn nobody_is_named_for_what_another_page_tells_them_after_it_has_taken_its_seat_
 fn after_a_long_outage_a_page_is_told_everything_before_it_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 8_400);
-    let (all, mut pages) = (played(&header), pages(&header));
+    let (all, mut pages) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
     both(&mut episode, &mut pages, &all, (0, 4));
     for (from, to) in [(4, 8_000), (8_000, 8_400)] {
         episode
-            .append_upload(ONE, &pages[1].part(&all, from, to))
+            .append_upload(ONE, &pages[1].upload_part(&all, from, to))
             .unwrap();
-        let mut misled = pages[0].part(&all, from, to);
+        let mut misled = pages[0].upload_part(&all, from, to);
         misled
             .digests
             .iter_mut()
@@ -338,13 +342,13 @@ fn after_a_long_outage_a_page_is_told_everything_before_it_is_named() {
 fn a_page_that_says_it_was_asked_as_often_as_can_be_counted_is_named_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let (all, mut pages) = (played(&header), pages(&header));
+    let (all, mut pages) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
-    let mut wrong = rechecked(pages[0].part(&all, 0, 8), u16::MAX);
+    let mut wrong = rechecked(pages[0].upload_part(&all, 0, 8), u16::MAX);
     wrong.digests[0].1 ^= 1;
     episode.append_upload(ZERO, &wrong).unwrap();
     episode
-        .append_upload(ONE, &pages[1].part(&all, 0, 8))
+        .append_upload(ONE, &pages[1].upload_part(&all, 0, 8))
         .unwrap();
     let expected = all.digests[0].1;
     let record = named(ZERO, 4, expected, expected ^ 1);
@@ -355,15 +359,15 @@ fn a_page_that_says_it_was_asked_as_often_as_can_be_counted_is_named_at_once() {
 fn a_page_that_never_corrects_what_it_was_asked_for_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let (all, mut pages) = (played(&header), pages(&header));
+    let (all, mut pages) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
     for (number, to) in [(0, 4), (1, 8)] {
         let from = to - 4;
         episode
-            .append_upload(ONE, &pages[1].part(&all, from, to))
+            .append_upload(ONE, &pages[1].upload_part(&all, from, to))
             .unwrap();
         // Nothing but a new lie about the newest tick.
-        let mut wrong = rechecked(pages[0].part(&all, from, to), number);
+        let mut wrong = rechecked(pages[0].upload_part(&all, from, to), number);
         wrong.digests[0].1 ^= 1;
         let answer = episode.append_upload(ZERO, &wrong).unwrap();
         assert_eq!(answer.diverged, number == 1);

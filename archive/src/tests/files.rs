@@ -55,12 +55,12 @@ impl LogFile for Conducted {
 fn a_failed_write_is_not_acknowledged_and_the_file_tells_what_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let (all, mut pages) = (played(&header), pages(&header));
+    let (all, mut pages) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
     both(&mut episode, &mut pages, &all, (0, 5));
     episode.file = Box::new(Conducted(episode.file, Conduct::Full));
     for (from, to) in [(5, 9), (0, 5)] {
-        let upload = pages[0].part(&all, from, to);
+        let upload = pages[0].upload_part(&all, from, to);
         let refused = episode.append_upload(ZERO, &upload);
         assert!(matches!(refused, Err(Refused::Disk(_))));
     }
@@ -74,14 +74,14 @@ fn a_failed_write_is_not_acknowledged_and_the_file_tells_what_is_kept() {
     ));
     drop(episode);
     let mut episode = Episode::recover(&dir.path().join("e-1.coplay")).unwrap();
-    assert_eq!(episode.through(), Tick(5));
+    assert_eq!(episode.recorded_through(), Tick(5));
     assert_eq!(both(&mut episode, &mut pages, &all, (5, 9)), fine(9, 9));
 }
 
 #[test]
 fn uploads_that_came_together_are_one_write_with_the_same_bytes() {
     let header = header([PERSON, PERSON], 20);
-    let (all, writes) = (played(&header), Arc::default());
+    let (all, writes) = (play_episode(&header), Arc::default());
     let file_of = |is_held: bool| {
         let dir = tempfile::tempdir().unwrap();
         let mut pages = pages(&header);
@@ -114,25 +114,25 @@ fn uploads_that_came_together_are_one_write_with_the_same_bytes() {
 fn held_writes_that_fail_leave_the_file_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let (all, mut pages) = (played(&header), pages(&header));
+    let (all, mut pages) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
     both(&mut episode, &mut pages, &all, (0, 5));
     episode.hold_writes();
     both(&mut episode, &mut pages, &all, (5, 9));
     episode.file = Box::new(Conducted(episode.file, Conduct::Full));
     assert!(episode.write_held().is_err());
-    let late = episode.append_upload(ZERO, &pages[0].part(&all, 9, 12));
+    let late = episode.append_upload(ZERO, &pages[0].upload_part(&all, 9, 12));
     assert!(matches!(late, Err(Refused::Disk(_))));
     drop(episode);
     let path = dir.path().join("e-1.coplay");
-    assert_eq!(Episode::recover(&path).unwrap().through(), Tick(5));
+    assert_eq!(Episode::recover(&path).unwrap().recorded_through(), Tick(5));
 }
 
 #[test]
 fn what_a_killed_program_wrote_is_durable_before_it_is_called_so() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let (all, mut pages) = (played(&header), pages(&header));
+    let (all, mut pages) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
     both(&mut episode, &mut pages, &all, (0, 5));
     drop(episode);
@@ -141,9 +141,9 @@ fn what_a_killed_program_wrote_is_durable_before_it_is_called_so() {
         Arc::default(),
     );
     let file = Conducted(Box::new(file.unwrap()), Conduct::Counts(Arc::clone(&syncs)));
-    let episode = Episode::recover_from(Box::new(file), stored(dir.path())).unwrap();
+    let episode = Episode::recover_from(Box::new(file), open_stored(dir.path())).unwrap();
     assert_eq!(
-        (episode.through(), syncs.load(Ordering::Relaxed)),
+        (episode.recorded_through(), syncs.load(Ordering::Relaxed)),
         (Tick(5), 1)
     );
 }
@@ -152,7 +152,7 @@ fn what_a_killed_program_wrote_is_durable_before_it_is_called_so() {
 fn an_episode_whose_writes_did_not_become_durable_accepts_nothing_more() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let (all, mut pages) = (played(&header), pages(&header));
+    let (all, mut pages) = (play_episode(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
     both(&mut episode, &mut pages, &all, (0, 5));
     episode.file = Box::new(Conducted(episode.file, Conduct::Forgets));
@@ -164,11 +164,11 @@ fn an_episode_whose_writes_did_not_become_durable_accepts_nothing_more() {
         episode.sync().is_err(),
         "also if the disk says it only once"
     );
-    let late = episode.append_upload(ZERO, &pages[0].part(&all, 9, 12));
+    let late = episode.append_upload(ZERO, &pages[0].upload_part(&all, 9, 12));
     assert!(matches!(late, Err(Refused::Disk(_))));
     drop(episode);
     let path = dir.path().join("e-1.coplay");
-    assert_eq!(Episode::recover(&path).unwrap().through(), Tick(5));
+    assert_eq!(Episode::recover(&path).unwrap().recorded_through(), Tick(5));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn an_episode_has_one_file_of_its_name() {
     ));
     drop(episode);
     assert_eq!(
-        files(dir.path()).unwrap(),
+        list_logs(dir.path()).unwrap(),
         [path(&episodes, "e-1").unwrap()]
     );
     for name in ["", "../e", "a/b", "a.b", &"e".repeat(65)] {
@@ -202,7 +202,7 @@ fn an_episode_has_one_file_of_its_name() {
 #[test]
 fn what_this_program_cannot_simulate_is_not_started() {
     let dir = tempfile::tempdir().unwrap();
-    let good = header([PERSON, ai("idle")], 20);
+    let good = header([PERSON, ai_controller("idle")], 20);
     let error = |header: Header| match Episode::create(dir.path(), header) {
         Err(OpenError::Replay(ReplayError::Replica(error))) => error,
         _ => panic!("not refused"),
@@ -216,7 +216,7 @@ fn what_this_program_cannot_simulate_is_not_started() {
         "recorded with overcooked 0.9.0; this program has 2.0.0; its stored module cannot be played: this is no SHA-256"
     );
     let policy = error(Header {
-        controllers: vec![PERSON, ai("nobody")],
+        controllers: vec![PERSON, ai_controller("nobody")],
         ..good.clone()
     });
     assert_eq!(
@@ -267,7 +267,7 @@ fn a_module_that_breaks_down_in_its_first_state_is_not_started() {
         opened.map(drop).map_err(|error| error.to_string())
     };
     assert_eq!(open(&text, PERSON), Ok(()));
-    assert_eq!(open(&text, ai("idle")), Ok(()));
+    assert_eq!(open(&text, ai_controller("idle")), Ok(()));
     let reset = "(export \"coplay_reset\") (param $seed i64)";
     let traps = text.replace(reset, &format!("{reset} unreachable"));
     let refused = open(&traps, PERSON).unwrap_err();
@@ -277,7 +277,7 @@ fn a_module_that_breaks_down_in_its_first_state_is_not_started() {
     );
     let observe = "(export \"coplay_observe\") (param $seat i32) (result i32)";
     let traps = text.replace(observe, &format!("{observe} unreachable"));
-    let refused = open(&traps, ai("idle")).unwrap_err();
+    let refused = open(&traps, ai_controller("idle")).unwrap_err();
     assert!(
         refused.contains("of `counter`: `coplay_observe` gave up"),
         "{refused}"
@@ -288,7 +288,7 @@ fn a_module_that_breaks_down_in_its_first_state_is_not_started() {
 fn a_log_that_comes_out_differently_is_not_taken_up() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let all = played(&header);
+    let all = play_episode(&header);
     let write = |records: &[Record]| {
         let (mut writer, mut bytes) = LogWriter::begin(&header).unwrap();
         records
@@ -334,7 +334,7 @@ fn a_log_that_comes_out_differently_is_not_taken_up() {
         .for_each(|row| replica.step(row).unwrap());
     let claimed = Ending {
         reason: EndReason::Played,
-        ..replica.ending(EndReason::Technical)
+        ..replica.read_ending(EndReason::Technical)
     };
     assert!(matches!(
         write(&[rows, Record::End(claimed)]),
@@ -386,7 +386,7 @@ fn an_environment_that_breaks_down_stops_the_episode_and_keeps_what_was_played()
     let upload = Upload {
         era: Era(1),
         life: Life(0),
-        block: page.block(0, vec![0; 6]),
+        block: page.sign_block(0, vec![0; 6]),
         changes: 0,
         recheck: 0,
         digests: Vec::new(),
@@ -405,7 +405,7 @@ fn an_environment_that_breaks_down_stops_the_episode_and_keeps_what_was_played()
     );
     assert_eq!(log_of(&mut episode).rows(), [0, 0, 0]);
     let log = log_of(&mut episode);
-    assert!(replay(&log, stored(&episodes), |_, _| ()).is_ok());
+    assert!(replay(&log, open_stored(&episodes), |_, _| ()).is_ok());
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn however_many_ticks_become_final_at_once_their_records_can_be_read_again() {
     let episode = Episode::create(dir.path(), header.clone()).unwrap();
     let (mut writer, mut bytes) = LogWriter::begin(&header).unwrap();
     let rows: Vec<u16> = (0..600_000_u32).map(|at| (at % 6) as u16).collect();
-    for record in episode.played(Tick(0), rows.clone()) {
+    for record in episode.record_actions(Tick(0), rows.clone()) {
         writer.append(&record, &mut bytes).unwrap();
     }
     assert_eq!(log::read_log(&bytes).unwrap().rows(), rows);

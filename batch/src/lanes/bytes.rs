@@ -48,13 +48,13 @@ pub(super) fn mask(is: bool) -> u8 {
 }
 
 #[inline(always)]
-pub(super) fn select(mask: u8, yes: u8, no: u8) -> u8 {
+pub(super) fn select_byte(mask: u8, yes: u8, no: u8) -> u8 {
     (yes & mask) | (no & !mask)
 }
 
 /// Calls `f` for each lane.
 #[inline(always)]
-pub(super) fn lanes(mut f: impl FnMut(usize)) {
+pub(super) fn each_lane(mut f: impl FnMut(usize)) {
     for lane in 0..LANES {
         f(lane);
     }
@@ -70,7 +70,7 @@ pub(super) fn map(f: impl FnMut(usize) -> u8) -> Bytes {
 pub(super) fn one_of(bytes: &Bytes, these: &[u8]) -> Bytes {
     let mut any = Bytes::ZERO;
     for &this in these {
-        lanes(|lane| any.0[lane] |= mask(bytes.0[lane] == this));
+        each_lane(|lane| any.0[lane] |= mask(bytes.0[lane] == this));
     }
     any
 }

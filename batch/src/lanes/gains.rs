@@ -49,7 +49,7 @@ impl<const SEATS: usize> Gains<SEATS> {
     }
 
     /// Notes an event.
-    pub(super) fn note(&mut self, lane: usize, seat: usize, kind: usize, value: f32) {
+    pub(super) fn note_gain(&mut self, lane: usize, seat: usize, kind: usize, value: f32) {
         self.any = true;
         self.events.push(Happened {
             lane: lane as u8,
@@ -75,7 +75,7 @@ impl<const SEATS: usize> Tally<SEATS> {
 
     /// Adds the gains of a step.
     #[inline(always)]
-    pub(super) fn add(&mut self, gains: &Gains<SEATS>) {
+    pub(super) fn add_gains(&mut self, gains: &Gains<SEATS>) {
         for length in &mut self.length {
             *length = length.saturating_add(1);
         }

@@ -203,7 +203,7 @@ impl<G: Game<SEATS>, const SEATS: usize> Lanes<G, SEATS> {
         let group = &mut self.groups[first / LANES];
         self.gains.clear();
         match actions.first_chunk() {
-            Some(actions) => wide::step(
+            Some(actions) => wide::step_wide(
                 self.game.rules(),
                 &mut group.block,
                 actions,
@@ -213,10 +213,10 @@ impl<G: Game<SEATS>, const SEATS: usize> Lanes<G, SEATS> {
                 // Lanes that nobody uses do nothing.
                 let mut all = [[self.game.noop(); SEATS]; LANES];
                 all[..actions.len()].copy_from_slice(actions);
-                wide::step(self.game.rules(), &mut group.block, &all, &mut self.gains);
+                wide::step_wide(self.game.rules(), &mut group.block, &all, &mut self.gains);
             }
         }
-        group.tally.add(&self.gains);
+        group.tally.add_gains(&self.gains);
         self.write(first, used, arrays);
         for lane in odd.set() {
             let index = first + lane;

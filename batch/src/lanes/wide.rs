@@ -28,7 +28,7 @@ pub(crate) trait Rules<const SEATS: usize> {
     unsafe_code,
     reason = "what a processor can do is known only while the program runs"
 )]
-pub(super) fn step<R: Rules<SEATS>, const SEATS: usize>(
+pub(super) fn step_wide<R: Rules<SEATS>, const SEATS: usize>(
     rules: &R,
     block: &mut R::Block,
     actions: &[[Action; SEATS]; LANES],

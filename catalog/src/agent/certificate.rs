@@ -187,7 +187,7 @@ pub fn check(order: &CheckOrder) -> anyhow::Result<Certificate> {
         first_action_difference: None,
     };
     let mut run = Run {
-        memory: vec![vec![0.0; network.remembered()]; trace.seats.len()],
+        memory: vec![vec![0.0; network.memory_len()]; trace.seats.len()],
         trace: &trace,
         network: &network,
         spec: &spec,
@@ -310,7 +310,7 @@ impl Run<'_> {
                 let mut here = Vec::new();
                 world.observe(seat, &mut here);
                 if recorded.len() != here.len() {
-                    here = self.network.taken(self.spec, &here);
+                    here = self.network.take_values(self.spec, &here);
                 }
                 self.compare_observation(step, seat, &recorded, &here);
                 if self.trace.masks.is_none() {
@@ -379,7 +379,7 @@ impl Run<'_> {
         let seat = self.trace.seats[place];
         let seen = match recorded.len() == self.network.inputs() {
             true => recorded.to_vec(),
-            false => self.network.taken(self.spec, recorded),
+            false => self.network.take_values(self.spec, recorded),
         };
         let values = self.network.values(&seen, mask, &mut self.memory[place]);
         if let Some(logits) = &self.trace.logits {

@@ -76,7 +76,7 @@ pub struct CompiledDescription {
 pub fn describe_agent(file: &Path, env: Option<(&str, &str)>) -> anyhow::Result<AgentDescription> {
     let bytes = read(file)?;
     let name = file.display().to_string();
-    let outline = onnx::outline(&bytes).with_context(|| name.clone())?;
+    let outline = onnx::outline_model(&bytes).with_context(|| name.clone())?;
     let compiled = match env {
         None => None,
         Some((env, params)) => {
@@ -90,7 +90,7 @@ pub fn describe_agent(file: &Path, env: Option<(&str, &str)>) -> anyhow::Result<
                 bytes: encoded.len(),
                 observed: network.inputs(),
                 actions: network.actions(),
-                remembered: network.remembered(),
+                remembered: network.memory_len(),
                 multiplications: network.work(),
                 is_masked: network.wants_mask(),
             })
@@ -121,7 +121,7 @@ pub fn compile_file(
     let network = network.with_context(|| file.display().to_string())?;
     let bytes = network.encode()?;
     let stem = file.file_name().unwrap_or_default().to_string_lossy();
-    Ok((policy::named(&stem, &sha256_hex(&bytes)), bytes))
+    Ok((policy::policy_name(&stem, &sha256_hex(&bytes)), bytes))
 }
 
 /// Names of the scripts that a study can name as AI partners.

@@ -35,7 +35,7 @@ impl Arrays {
     }
 
     /// The array of this name, if it is there.
-    pub(super) fn numbers(&mut self, name: &str) -> anyhow::Result<Option<Array>> {
+    pub(super) fn read_numbers(&mut self, name: &str) -> anyhow::Result<Option<Array>> {
         let Some(bytes) = self.bytes(name)? else {
             return Ok(None);
         };

@@ -72,7 +72,7 @@ impl Trace {
 
     fn read(bytes: Vec<u8>) -> anyhow::Result<Self> {
         let mut arrays = Arrays::open(bytes)?;
-        let observations = arrays.numbers("observations")?.with_context(|| {
+        let observations = arrays.read_numbers("observations")?.with_context(|| {
             let names = arrays.names().join(", ");
             format!("it has no array `observations`, but {names}; a trace has {KNOWN}")
         })?;
@@ -80,7 +80,7 @@ impl Trace {
         ensure!(steps > 0, "`observations` is empty; record some steps");
         let whole =
             |array: Option<Array>| array.map(|it| it.values.iter().map(|it| *it as u64).collect());
-        let seats: Option<Vec<u64>> = whole(arrays.numbers("seats")?);
+        let seats: Option<Vec<u64>> = whole(arrays.read_numbers("seats")?);
         let seats = seats.unwrap_or_else(|| vec![0]);
         let seats: Vec<usize> = seats.into_iter().map(|seat| seat as usize).collect();
         let width = observations.values.len() / steps;
@@ -90,7 +90,7 @@ impl Trace {
             observations.shape,
             seats.len()
         );
-        let mut table = |name: &str| match arrays.numbers(name)? {
+        let mut table = |name: &str| match arrays.read_numbers(name)? {
             Some(array) => Table::of(name, array, steps).map(Some),
             None => Ok(None),
         };
@@ -106,7 +106,7 @@ impl Trace {
             starts.first() == Some(&0),
             "`is_first` does not mark the first step; mark the first step of every episode"
         );
-        let seeds: Option<Vec<u64>> = whole(arrays.numbers("seeds")?);
+        let seeds: Option<Vec<u64>> = whole(arrays.read_numbers("seeds")?);
         let object = |name: &str, text: &str| match serde_json::from_str(text) {
             Ok(value) => Ok::<Value, anyhow::Error>(value),
             Err(error) => Err(anyhow!("`{name}` is no JSON: {error}")),

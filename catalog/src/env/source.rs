@@ -120,7 +120,7 @@ fn over(own: &Map<String, Value>, params: &str) -> String {
 
 /// Returns a refusal with its place in the file.
 fn told(file: &WorldFile, error: &ParamError) -> String {
-    file.problem(&error.field, &error.reason).to_string()
+    file.make_problem(&error.field, &error.reason).to_string()
 }
 
 fn lines(problems: &[Problem]) -> String {

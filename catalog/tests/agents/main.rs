@@ -37,7 +37,7 @@ impl Trace {
             world.reset(seed);
             for _ in 0..STEPS / 2 {
                 world.observe(1, &mut seen);
-                let values = network.values(&network.taken(&spec, &seen), u64::MAX, &mut []);
+                let values = network.values(&network.take_values(&spec, &seen), u64::MAX, &mut []);
                 let action = network.best_action(&values, u64::MAX) as u16;
                 observations.extend(&seen);
                 actions.extend([i64::from(noop), i64::from(action)]);

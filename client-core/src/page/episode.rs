@@ -59,7 +59,7 @@ impl<W: World> Page<W> {
         let is_return = plan.running && known == Some(plan.era) && !self.stages.is_judged();
         if is_return {
             // What the part before saw goes out first.
-            self.call_peer(now_us, Peer::lose);
+            self.call_peer(now_us, Peer::handle_seat_lost);
         } else {
             self.leave_episode(now_us);
             self.writing.clear_field();

@@ -26,10 +26,10 @@ impl<W: World> Page<W> {
     fn show(&mut self, now_us: u64, stage: ShownStage, before: Before) {
         self.drafts.clear();
         let writes = matches!(stage.view, StageView::Chat { .. } | StageView::Env);
-        self.writing.begin(before.draft.as_ref(), writes);
+        self.writing.begin_writing(before.draft.as_ref(), writes);
         (self.is_asked, self.alive_us) = (false, now_us);
         self.has_left &= !matches!(stage.view, StageView::End { .. });
-        self.stages.show(now_us, stage);
+        self.stages.show_stage(now_us, stage);
         let Before { draft, again } = before;
         self.events
             .push_back(PageEvent::StageShown { draft, again });
@@ -70,7 +70,7 @@ impl<W: World> Page<W> {
     }
 
     pub(super) fn send_draft(&mut self, number: u32, draft: Draft) {
-        if let Some(stage) = self.stages.shown().map(|stage| stage.index) {
+        if let Some(stage) = self.stages.shown_stage().map(|stage| stage.index) {
             self.send(ClientMessage::Draft {
                 number,
                 stage,

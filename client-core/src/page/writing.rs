@@ -27,12 +27,12 @@ impl Writing {
         self.chat.as_ref()
     }
 
-    pub(super) fn unsent(&self) -> &Draft {
+    pub(super) fn unsent_draft(&self) -> &Draft {
         &self.unsent
     }
 
     /// Begins a stage with the draft of an earlier page; `writes` says whether the group can write there.
-    pub(super) fn begin(&mut self, before: Option<&Draft>, writes: bool) {
+    pub(super) fn begin_writing(&mut self, before: Option<&Draft>, writes: bool) {
         *self = Self {
             unsent: before.cloned().unwrap_or_default(),
             unsent_before: before.filter(|_| writes).cloned(),
@@ -92,7 +92,7 @@ impl Writing {
         if let Some(text) = &restored {
             self.typed.clone_from(text);
         }
-        let draft = drafted(chat.unsent(&self.typed));
+        let draft = drafted(chat.list_unsent(&self.typed));
         let is_news = draft != self.unsent;
         if is_news {
             self.unsent.clone_from(&draft);
@@ -138,7 +138,7 @@ impl<W: World> Page<W> {
         match &self.peer {
             Some(peer) => peer.plan().chat,
             None => {
-                let stage = self.stages.shown();
+                let stage = self.stages.shown_stage();
                 stage.is_some_and(|stage| matches!(stage.view, StageView::Chat { .. }))
             }
         }

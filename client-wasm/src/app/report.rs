@@ -38,9 +38,9 @@ impl App {
             "chat": page.chat().map(|chat| json!({
                 "open": !chat.is_closed(),
                 "kept": chat.is_kept(),
-                "unsaid": chat.unsaid().len(),
+                "unsaid": chat.unsent_messages().len(),
                 "drafted": page.is_stored(),
-                "unsent": page.unsent().answers.iter().map(|answer| &answer.value).collect::<Vec<_>>(),
+                "unsent": page.unsent_draft().answers.iter().map(|answer| &answer.value).collect::<Vec<_>>(),
                 "lines": chat.view().messages.iter().map(|line| &line.text).collect::<Vec<_>>(),
             })),
             "clock_rtt_ms": page.server_rtt_us() as f64 / 1_000.0,

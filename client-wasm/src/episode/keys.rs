@@ -207,7 +207,7 @@ impl Keys {
     }
 
     /// The actions whose keys, buttons or points are down now, however they count.
-    pub fn held(&self) -> impl Iterator<Item = Action> {
+    pub fn held_actions(&self) -> impl Iterator<Item = Action> {
         self.held.iter().map(|(_, action)| *action)
     }
 

@@ -289,7 +289,7 @@ pub(crate) async fn load_partners(networks: &[String]) -> Result<Partners, Strin
         let url = format!("networks/{sha256}.network");
         let bytes = fetch(&url).await;
         let bytes = bytes.map_err(|error| format!("{url}: {error:?}"))?;
-        let added = partners.add(sha256, &bytes);
+        let added = partners.add_model(sha256, &bytes);
         added.map_err(|error| format!("{url}: {error}"))?;
     }
     Ok(partners)

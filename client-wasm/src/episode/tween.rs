@@ -38,7 +38,7 @@ pub struct Tween {
 
 impl Tween {
     /// Sends every item of a picture to its place, to be there at `until_ms`.
-    pub fn aim(&mut self, list: &DrawList, now_ms: f64, until_ms: f64) {
+    pub fn set_target(&mut self, list: &DrawList, now_ms: f64, until_ms: f64) {
         let mut next = BTreeMap::new();
         for item in list.items.iter().filter(|item| item.id != 0) {
             next.insert(item.id, self.track(item, now_ms, until_ms));
@@ -47,7 +47,7 @@ impl Tween {
     }
 
     /// The place of an item now.
-    pub fn at(&self, item: &DrawItem, now_ms: f64) -> Box4 {
+    pub fn box_at(&self, item: &DrawItem, now_ms: f64) -> Box4 {
         let track = self.tracks.get(&item.id).filter(|_| item.id != 0);
         track.map_or([item.x, item.y, item.w, item.h], |track| track.at(now_ms))
     }
@@ -99,17 +99,17 @@ mod tests {
 
     fn shown(tween: &Tween, list: &DrawList, now: f64) -> [f32; 2] {
         [
-            tween.at(&list.items[0], now)[0],
-            tween.at(&list.items[1], now)[0],
+            tween.box_at(&list.items[0], now)[0],
+            tween.box_at(&list.items[1], now)[0],
         ]
     }
 
     #[test]
     fn an_item_with_identity_glides_and_one_without_is_set_down() {
         let mut tween = Tween::default();
-        tween.aim(&picture(0.0), 0.0, 100.0);
+        tween.set_target(&picture(0.0), 0.0, 100.0);
         let next = picture(1.0);
-        tween.aim(&next, 100.0, 200.0);
+        tween.set_target(&next, 100.0, 200.0);
         assert_eq!(shown(&tween, &next, 100.0), [0.0, 1.0]);
         assert_eq!(shown(&tween, &next, 150.0), [0.5, 1.0]);
         assert_eq!(shown(&tween, &next, 300.0), [1.0, 1.0]);
@@ -118,10 +118,10 @@ mod tests {
     #[test]
     fn a_correction_starts_where_the_item_is_shown() {
         let mut tween = Tween::default();
-        tween.aim(&picture(0.0), 0.0, 0.0);
-        tween.aim(&picture(1.0), 100.0, 200.0);
+        tween.set_target(&picture(0.0), 0.0, 0.0);
+        tween.set_target(&picture(1.0), 100.0, 200.0);
         let back = picture(0.0);
-        tween.aim(&back, 190.0, 200.0);
+        tween.set_target(&back, 190.0, 200.0);
         assert!((shown(&tween, &back, 190.0)[0] - 0.9).abs() < 1e-5);
         assert!(
             shown(&tween, &back, 200.0)[0] > 0.5,
@@ -133,19 +133,19 @@ mod tests {
     #[test]
     fn the_same_aim_again_does_not_slow_the_glide() {
         let mut tween = Tween::default();
-        tween.aim(&picture(0.0), 0.0, 0.0);
+        tween.set_target(&picture(0.0), 0.0, 0.0);
         let next = picture(1.0);
-        tween.aim(&next, 100.0, 200.0);
-        tween.aim(&next, 150.0, 300.0);
+        tween.set_target(&next, 100.0, 200.0);
+        tween.set_target(&next, 150.0, 300.0);
         assert_eq!(shown(&tween, &next, 200.0)[0], 1.0);
     }
 
     #[test]
     fn a_leap_is_no_glide() {
         let mut tween = Tween::default();
-        tween.aim(&picture(0.0), 0.0, 0.0);
+        tween.set_target(&picture(0.0), 0.0, 0.0);
         let far = picture(6.0);
-        tween.aim(&far, 100.0, 200.0);
+        tween.set_target(&far, 100.0, 200.0);
         assert_eq!(shown(&tween, &far, 100.0)[0], 6.0);
     }
 }

@@ -97,14 +97,14 @@ impl View {
         })
     }
 
-    /// The picture to be filled next, and shown by [`View::aim`].
+    /// The picture to be filled next, and shown by [`View::aim_picture`].
     pub(crate) fn list_mut(&mut self) -> &mut DrawList {
         &mut self.list
     }
 
     /// Sends the items of the picture to their places, to be there at `until_ms`.
     pub(crate) fn aim_picture(&mut self, now_ms: f64, until_ms: f64) {
-        self.tween.aim(&self.list, now_ms, until_ms);
+        self.tween.set_target(&self.list, now_ms, until_ms);
     }
 
     /// True if every sprite is there.
@@ -119,7 +119,7 @@ impl View {
             return;
         }
         let (items, tween) = (&self.list.items, &self.tween);
-        let place = |item: &DrawItem| place(tween.at(item, now_ms), frame);
+        let place = |item: &DrawItem| place(tween.box_at(item, now_ms), frame);
         let places: Vec<_> = items.iter().map(place).collect();
         let loaded = self.pictures.iter().filter(|picture| picture.loaded.get());
         let loaded = loaded.count();

@@ -178,7 +178,7 @@ impl Pane {
         }
         self.waiting.set_text_content(None);
         let own = messages::name_writer(view, view.place);
-        for draft in chat.unsaid() {
+        for draft in chat.unsent_messages() {
             let say = messages::current_words();
             let entry = bubbles::make_refused_bubble(&own, &draft.text, say.not_sent);
             dom::add_children(&self.waiting, &[&entry]);

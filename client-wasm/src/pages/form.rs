@@ -47,7 +47,7 @@ impl Filling {
 
     /// The distance to the next page of which something is shown, that way; `None` if there is none.
     fn way(&self, by: isize) -> Option<isize> {
-        let (shown, _) = self.form.shown(&self.values);
+        let (shown, _) = self.form.shown_items(&self.values);
         let at = |way: isize| self.times.page().checked_add_signed(way);
         let mut ways = (1..).map(|count| count * by).map_while(|way| {
             let page = shown.get(at(way)?)?;
@@ -58,7 +58,7 @@ impl Filling {
 
     /// Shows the items that follow from the answers so far, and locks those that cannot be answered.
     fn refresh(&self) {
-        let (shown, kept) = self.form.shown(&self.values);
+        let (shown, kept) = self.form.shown_items(&self.values);
         let items = self.page().items.iter().zip(&shown[self.times.page()]);
         for ((item, is_shown), field) in items.zip(fields(&self.card)) {
             dom::show_element(&field, *is_shown);
@@ -66,7 +66,7 @@ impl Filling {
             field
                 .toggle_attribute_with_force("disabled", is_locked)
                 .ok();
-            if item.problem(&kept).is_none() {
+            if item.find_problem(&kept).is_none() {
                 clear_problem(&field);
             }
             let needed = field
@@ -108,7 +108,7 @@ impl Filling {
     /// Returns the distance to the page with the first problem, and its problems; `None` if there are none up to here.
     fn problem(&self) -> Option<(isize, Vec<(usize, AnswerProblem)>)> {
         let here = self.times.page();
-        let mut all = self.form.problems(&self.values);
+        let mut all = self.form.list_problems(&self.values);
         let first = match self.way(1) {
             Some(_) => Some(here).filter(|here| !all[*here].is_empty()),
             // What was fine as its page was left may contradict a later answer.
@@ -231,7 +231,7 @@ impl Questions {
             TimeLimitDue::Keep => filling.keep(),
             TimeLimitDue::HandIn => {
                 dom::set_attribute(&filling.card, "inert", "");
-                filling.hand_in(&filling.form.fitting(&filling.values));
+                filling.hand_in(&filling.form.keep_fitting(&filling.values));
             }
         }
     }
@@ -292,7 +292,7 @@ fn draw(shared: &Shared) {
 }
 
 fn turn(shared: &Shared, by: isize) {
-    shared.borrow_mut().times.turn(dom::page_us(), by);
+    shared.borrow_mut().times.turn_page(dom::page_us(), by);
     draw(shared);
     let filling = shared.borrow();
     layout::focus_heading(&filling.card);
@@ -316,7 +316,7 @@ fn submit(shared: &Shared) {
         (None, None) => {
             show_problems(&shared.borrow().card, &[]);
             let filling = shared.borrow();
-            let (_, kept) = filling.form.shown(&filling.values);
+            let (_, kept) = filling.form.shown_items(&filling.values);
             filling.hand_in(&kept);
         }
     }

@@ -167,7 +167,7 @@ fn go_on(shared: &Shared) {
 
 fn turn(shared: &Shared, by: isize) {
     let now_us = dom::page_us();
-    shared.borrow_mut().times.turn(now_us, by);
+    shared.borrow_mut().times.turn_page(now_us, by);
     draw(shared);
     let book = shared.borrow();
     layout::focus_heading(&book.card);

@@ -244,7 +244,7 @@ impl Help {
             dom::add_children(&self.lines, &[&make_line(server_us, message)]);
         }
         let say = messages::current_words();
-        for text in exchange.refused() {
+        for text in exchange.refused_texts() {
             let entry = bubbles::make_refused_bubble(say.you, text, say.not_sent);
             dom::add_children(&self.lines, &[&entry]);
         }

@@ -27,7 +27,7 @@ pub struct DevArgs {
     pub fresh: bool,
     /// Also accept requests from this origin, such as https://tunnel.example.edu. By default, only addresses of this
     /// machine are accepted. May be given several times.
-    #[arg(long, value_parser = address)]
+    #[arg(long, value_parser = parse_address)]
     pub origin: Vec<String>,
     /// Do not reload the study when its files change.
     #[arg(long)]
@@ -53,7 +53,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "ADDR", value_parser = listener)]
     pub listen: SocketAddr,
     /// Public address of the server, for the printed links.
-    #[arg(long, value_parser = address)]
+    #[arg(long, value_parser = parse_address)]
     pub url: Option<String>,
     /// STUN and TURN.
     #[command(flatten)]
@@ -114,7 +114,7 @@ pub struct RehearseArgs {
     #[arg(long, default_value_t = 3)]
     pub kills: u32,
     /// Average number of people who arrive per minute.
-    #[arg(long, default_value_t = 10.0, value_name = "RATE", value_parser = positive)]
+    #[arg(long, default_value_t = 10.0, value_name = "RATE", value_parser = parse_positive)]
     pub arrivals_per_min: f64,
     /// Seed of bots and faults.
     #[arg(long, default_value_t = 1)]
@@ -126,7 +126,7 @@ pub struct RehearseArgs {
     #[arg(long)]
     pub webrtc: bool,
     /// With --process: maximum speed, as a multiple of real time [default: 60].
-    #[arg(long, value_name = "TIMES", value_parser = positive)]
+    #[arg(long, value_name = "TIMES", value_parser = parse_positive)]
     pub speed: Option<f64>,
     /// With --process: number of sessions with real pages in a headless Chromium; these are the first ones.
     #[arg(long, default_value_t = 0, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(..=50))]
@@ -322,7 +322,7 @@ pub struct StudyArgs {
 }
 
 /// A number above 0.
-pub(super) fn positive(text: &str) -> Result<f64, String> {
+pub(super) fn parse_positive(text: &str) -> Result<f64, String> {
     let number = text.parse().ok();
     let number = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
     number.ok_or_else(|| "expected a number above 0".to_owned())
@@ -406,7 +406,7 @@ fn session_address(named: &str) -> Result<String, String> {
 
 /// An address whose origin a browser can name.
 fn site_address(named: &str) -> Result<String, String> {
-    let address = address(named)?;
+    let address = parse_address(named)?;
     match find_origin(&address) {
         Some(_) => Ok(address),
         None => Err("the host has a character that is not allowed; write an address such as https://lab.example.edu/study/".to_owned()),
@@ -414,7 +414,7 @@ fn site_address(named: &str) -> Result<String, String> {
 }
 
 /// An address that participants open.
-pub(super) fn address(named: &str) -> Result<String, String> {
+pub(super) fn parse_address(named: &str) -> Result<String, String> {
     let host = ["https://", "http://"]
         .iter()
         .find_map(|scheme| named.strip_prefix(scheme));
@@ -435,7 +435,7 @@ mod tests {
 
     #[test]
     fn an_address_has_a_scheme_and_a_host() {
-        let address = |text| address(text);
+        let address = |text| parse_address(text);
         assert_eq!(
             address("https://lab.example.edu/").as_deref(),
             Ok("https://lab.example.edu")

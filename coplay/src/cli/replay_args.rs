@@ -51,7 +51,7 @@ pub struct ReplayArgs {
     #[arg(long, requires = "server")]
     pub link: bool,
     /// Public address of that server, such as https://study.example.edu.
-    #[arg(long, value_name = "URL", requires = "link", value_parser = super::args::address)]
+    #[arg(long, value_name = "URL", requires = "link", value_parser = super::args::parse_address)]
     pub server: Option<String>,
     /// Hours until the link expires.
     #[arg(long, value_name = "HOURS", default_value_t = 24, requires = "link", value_parser = clap::value_parser!(u32).range(1..=87_600))]
@@ -134,7 +134,7 @@ pub struct BranchArgs {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub runs: u32,
     /// For a model: choose at random, at this temperature, instead of taking the action with the greatest value.
-    #[arg(long, value_parser = super::args::positive)]
+    #[arg(long, value_parser = super::args::parse_positive)]
     pub temperature: Option<f64>,
     /// For a model: act every N ticks.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]

@@ -45,7 +45,7 @@ impl Watch {
 
     /// Waits until the folder has changed, and then stood still for a look: an editor may write in several steps.
     /// Returns the files that changed, came or went, relative to the folder.
-    pub(super) async fn changed(&mut self) -> Vec<PathBuf> {
+    pub(super) async fn list_changed(&mut self) -> Vec<PathBuf> {
         let mut before = self.look();
         loop {
             self.beat.tick().await;
@@ -104,12 +104,12 @@ mod tests {
         let mut watch = Watch::of(dir.path(), &data);
         std::fs::write(data.join("rows"), "1").unwrap();
         std::fs::write(dir.path().join(".swp"), "1").unwrap();
-        let quiet = tokio::time::timeout(PAUSE * 5, watch.changed()).await;
+        let quiet = tokio::time::timeout(PAUSE * 5, watch.list_changed()).await;
         assert!(quiet.is_err(), "data and hidden files are no change");
         std::fs::write(dir.path().join("how.md"), "# How").unwrap();
-        let files = tokio::time::timeout(PAUSE * 5, watch.changed()).await;
+        let files = tokio::time::timeout(PAUSE * 5, watch.list_changed()).await;
         assert_eq!(files.unwrap(), [PathBuf::from("how.md")]);
-        let quiet = tokio::time::timeout(PAUSE * 5, watch.changed()).await;
+        let quiet = tokio::time::timeout(PAUSE * 5, watch.list_changed()).await;
         assert!(quiet.is_err(), "a change is told once");
     }
 }

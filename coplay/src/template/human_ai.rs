@@ -77,7 +77,7 @@ pub struct HumanAiOrder<'a> {
 /// # Errors
 /// The folder has files, there are fewer than two agents or too many rounds, there are no such rules, an agent is not a
 /// model or cannot play a kitchen, or writing fails. If a study is refused, no file is written.
-pub fn write(dir: &Path, order: &HumanAiOrder<'_>) -> anyhow::Result<Written> {
+pub fn write_human_ai(dir: &Path, order: &HumanAiOrder<'_>) -> anyhow::Result<Written> {
     let mut entries = dir.read_dir().into_iter().flatten();
     ensure!(
         !dir.exists() || (dir.is_dir() && entries.next().is_none()),
@@ -314,7 +314,7 @@ fn find_encoding(
 
 impl fmt::Display for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (dir, typed) = (self.dir.display(), super::study::quote(&self.dir));
+        let (dir, typed) = (self.dir.display(), super::study::quote_path(&self.dir));
         write!(
             f,
             "Wrote a study into {dir}: {} partners ({}) in {}. Begin with {dir}/study.yaml.\n\n  \

@@ -62,7 +62,7 @@ pub struct Written {
 ///
 /// # Errors
 /// The folder has files, or writing fails.
-pub fn write(template: &StudyTemplate, dir: &Path) -> anyhow::Result<Written> {
+pub fn write_study(template: &StudyTemplate, dir: &Path) -> anyhow::Result<Written> {
     let mut entries = dir.read_dir().into_iter().flatten();
     ensure!(
         !dir.exists() || (dir.is_dir() && entries.next().is_none()),
@@ -122,7 +122,7 @@ pub(super) fn id(dir: &Path) -> String {
 }
 
 /// A path as it is typed in a shell.
-pub(super) fn quote(path: &Path) -> String {
+pub(super) fn quote_path(path: &Path) -> String {
     let path = path.display().to_string();
     let marks = if cfg!(windows) { "_-./:\\" } else { "_-./" };
     let is_plain = |c: char| c.is_alphanumeric() || marks.contains(c);
@@ -146,7 +146,7 @@ pub fn list() -> String {
 
 impl fmt::Display for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (dir, typed) = (self.dir.display(), quote(&self.dir));
+        let (dir, typed) = (self.dir.display(), quote_path(&self.dir));
         write!(
             f,
             "Wrote the study `{}` into {dir}. Begin with {dir}/study.yaml.\n\n  coplay dev {typed}     try it, and change it while it runs\n  coplay lint {typed}    check it",
@@ -164,8 +164,8 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         for template in &STUDIES {
             let dir = home.path().join(format!("My {}", template.name));
-            write(template, &dir).unwrap();
-            let linted = catalog::lint::lint(&dir);
+            write_study(template, &dir).unwrap();
+            let linted = catalog::lint::lint_study(&dir);
             assert!(linted.is_fine() && linted.warnings.is_empty(), "{linted}");
             let outline = linted.outline.unwrap();
             assert_eq!(outline.id, format!("my-{}", template.name));
@@ -184,7 +184,7 @@ mod tests {
     fn a_folder_with_files_is_left_alone() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("notes"), "mine").unwrap();
-        let error = write(&STUDIES[0], dir.path()).unwrap_err();
+        let error = write_study(&STUDIES[0], dir.path()).unwrap_err();
         assert!(error.to_string().contains("not empty"), "{error}");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
@@ -209,7 +209,7 @@ mod tests {
             ("My study", "'My study'"),
             ("it's", r"'it'\''s'"),
         ] {
-            assert_eq!(quote(Path::new(path)), typed);
+            assert_eq!(quote_path(Path::new(path)), typed);
         }
     }
 }

@@ -117,7 +117,7 @@ async fn a_socket_that_has_not_come_in_writes_nothing() {
     assert_ne!(place(&mut honest).await, here);
     server.stop().await;
     let store = StudyStore::read(&host.data()).await.unwrap();
-    let kept = store.responses().await.unwrap();
+    let kept = store.list_responses().await.unwrap();
     let values: Vec<&str> = kept.iter().map(|row| row.value.as_str()).collect();
     assert_eq!(values, ["\"honest\""]);
 }
@@ -135,7 +135,7 @@ async fn the_last_page_is_only_shown_once_the_last_answer_is_on_the_disk() {
     end(&mut page).await;
     // The server keeps running: whatever another reader finds now was stored before the page learned of it.
     let store = StudyStore::read(&host.data()).await.unwrap();
-    assert_eq!(store.responses().await.unwrap().len(), 5);
+    assert_eq!(store.list_responses().await.unwrap().len(), 5);
     let sessions = store.sessions().await.unwrap();
     assert_eq!(sessions[0].outcome.as_deref(), Some("completed"));
     server.stop().await;
@@ -154,7 +154,7 @@ async fn a_message_that_is_sent_again_is_answered_with_where_one_is() {
     }
     server.stop().await;
     let store = StudyStore::read(&host.data()).await.unwrap();
-    assert_eq!(store.responses().await.unwrap().len(), 1);
+    assert_eq!(store.list_responses().await.unwrap().len(), 1);
 }
 
 /// The example study with other rules for people who are gone, and with pay.
@@ -213,7 +213,7 @@ async fn a_partner_who_leaves_locks_nobody_out_and_the_survivors_code_can_be_ver
     );
     server.stop().await;
     for code in ["CLEFT", &farewell.receipt] {
-        let found = pay::verify(&host.data(), code).await.unwrap().payments;
+        let found = pay::verify_code(&host.data(), code).await.unwrap().payments;
         assert_eq!(found.len(), 1, "{code}");
     }
 }
@@ -238,7 +238,7 @@ async fn a_partner_who_leaves_is_replaced_in_the_same_episode_if_the_study_says_
     game.pages[0].done(3, fluency()).await;
     assert_eq!(end(&mut game.pages[0]).await.0, "completed");
     server.stop().await;
-    let report = dataset::verify::verify(&host.data()).await.unwrap();
+    let report = dataset::verify::verify_data(&host.data()).await.unwrap();
     assert!(report.is_fine(), "{report}");
     assert_eq!(report.episodes[0].ticks, super::host::HORIZON);
 }
@@ -265,7 +265,7 @@ async fn a_tab_that_is_hidden_for_long_ends_no_game_and_its_person_comes_back_in
     game.come_back().await;
     game.play_out().await;
     server.stop().await;
-    let report = dataset::verify::verify(&host.data()).await.unwrap();
+    let report = dataset::verify::verify_data(&host.data()).await.unwrap();
     assert!(report.is_fine(), "{report}");
     assert_eq!(report.episodes[0].reason, Some("played"));
 }
@@ -447,7 +447,7 @@ async fn an_episode_that_a_partner_leaves_keeps_every_tick_that_was_played() {
     game.pages[1].say(&ClientMessage::Leave).await;
     assert!(matches!(game.pages[1].stage().await, StageView::End { .. }));
     server.stop().await;
-    let report = dataset::verify::verify(&host.data()).await.unwrap();
+    let report = dataset::verify::verify_data(&host.data()).await.unwrap();
     assert!(report.is_fine(), "{report}");
     assert!(through >= Tick(20) && report.episodes[0].ticks >= through.0);
 }

@@ -118,7 +118,7 @@ async fn a_half_finished_form_is_there_again_on_another_device_and_after_a_resta
     assert_eq!(draft, None);
     server.stop().await;
     let store = StudyStore::read(&host.data()).await.unwrap();
-    let answers = store.responses().await.unwrap();
+    let answers = store.list_responses().await.unwrap();
     let answers: Vec<_> = (answers.iter())
         .map(|row| (&row.item[..], &row.value[..], row.elapsed_ms))
         .collect();

@@ -131,7 +131,7 @@ async fn an_identifier_is_in_its_own_table_alone() {
         assert!(!text.contains(PID), "{}", path.display());
     }
     let store = StudyStore::read(&host.data()).await.unwrap();
-    let known = store.identifiers().await.unwrap();
+    let known = store.list_identifiers().await.unwrap();
     assert_eq!(known[0].identity.participant, PID);
     assert_eq!(known[0].identity.parameters["SESSION_ID"], ANNA[2].1);
     assert!(!format!("{:?}", known[0].identity).contains(PID));

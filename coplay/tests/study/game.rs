@@ -40,7 +40,9 @@ pub(crate) fn signed(chain: &mut Chain, session: &Session<Instance<Overcooked>>)
 
 /// The session and the world that a page opens for its plan.
 pub(crate) fn opened(plan: &Plan, t0_us: u64, input_delay: u8) -> (Config, Instance<Overcooked>) {
-    let world = Instance::new(env_core::envs::build::<Overcooked>(plan.params.as_bytes()).unwrap());
+    let world = Instance::new(
+        env_core::envs::build_environment::<Overcooked>(plan.params.as_bytes()).unwrap(),
+    );
     let config = Config {
         era: plan.era,
         local: Some(plan.seat),

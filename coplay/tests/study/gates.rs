@@ -34,7 +34,7 @@ fn answer(name: &str, value: String) -> Answer {
 
 async fn responses(host: &Host) -> Vec<Response> {
     let store = StudyStore::read(&host.data()).await.unwrap();
-    store.responses().await.unwrap()
+    store.list_responses().await.unwrap()
 }
 
 async fn outcomes(host: &Host) -> Vec<Option<String>> {
@@ -269,7 +269,7 @@ async fn who_withdraws_gets_a_receipt_and_their_answers_are_gone() {
     let items: Vec<&str> = kept.iter().map(|row| row.item.as_str()).collect();
     assert_eq!(items, ["code", "fun"], "those of the other person alone");
     let store = StudyStore::read(&host.data()).await.unwrap();
-    let withdrawn = store.withdrawn().await.unwrap();
+    let withdrawn = store.list_withdrawn().await.unwrap();
     assert_eq!(withdrawn.participants.len(), 1);
     assert!(!withdrawn.participants.contains(&kept[0].participant));
     let position = &store.sessions().await.unwrap()[0].position;

@@ -72,7 +72,7 @@ async fn page_from(
         socket,
         token: String::new(),
     };
-    page.say(&protocol::control::ClientMessage::hello(entry))
+    page.say(&protocol::control::ClientMessage::make_hello(entry))
         .await;
     Some(page)
 }

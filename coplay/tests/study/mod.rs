@@ -31,7 +31,7 @@ use host::{HORIZON, Host};
 use page::Page;
 
 async fn verified(data: &Path) -> dataset::verify::Verified {
-    let report = dataset::verify::verify(data).await.unwrap();
+    let report = dataset::verify::verify_data(data).await.unwrap();
     assert!(report.is_fine(), "{report}");
     assert_eq!(report.episodes.len(), 1);
     report.episodes.into_iter().next().unwrap()

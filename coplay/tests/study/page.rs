@@ -36,7 +36,7 @@ impl Page {
             socket,
             token: String::new(),
         };
-        let mut hello = ClientMessage::hello(entry);
+        let mut hello = ClientMessage::make_hello(entry);
         if let ClientMessage::Hello { key, .. } = &mut hello {
             *key = page_key().verifying_key().to_bytes();
         }

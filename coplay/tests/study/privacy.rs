@@ -66,7 +66,7 @@ fn words(seat: usize) -> String {
 
 /// The file of the one episode of a data folder.
 fn log_file(data: &Path) -> PathBuf {
-    archive::files(data).unwrap().remove(0)
+    archive::list_logs(data).unwrap().remove(0)
 }
 
 fn read_log(data: &Path) -> log::Log {
@@ -263,7 +263,7 @@ async fn no_file_table_or_log_has_an_address_a_browser_or_a_recruiters_identifie
     headers.insert("x-forwarded-for", ADDRESS.parse().unwrap());
     headers.insert("user-agent", BROWSER.parse().unwrap());
     let (mut socket, _) = connect_async(request).await.unwrap();
-    let mut hello = ClientMessage::hello(from_prolific());
+    let mut hello = ClientMessage::make_hello(from_prolific());
     if let ClientMessage::Hello { key, .. } = &mut hello {
         *key = page_key().verifying_key().to_bytes();
     }
@@ -427,7 +427,7 @@ async fn a_backup_of_a_running_server_is_restored_after_that_server_was_killed()
     process.kill();
     let store = StudyStore::read(&restored).await.unwrap();
     assert_eq!(store.sessions().await.unwrap().len(), 1);
-    let values = store.responses().await.unwrap().into_iter();
+    let values = store.list_responses().await.unwrap().into_iter();
     let values: Vec<String> = values.map(|response| response.value).collect();
     assert_eq!(values, ["\"before the backup\"", "\"once more\""]);
 }

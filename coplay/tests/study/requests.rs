@@ -436,5 +436,5 @@ async fn a_form_branches_checks_and_keeps_the_order_that_was_drawn_for_a_person(
     assert_eq!(end(&mut page).await.0, "completed");
     server.stop().await;
     let store = StudyStore::read(&host.data()).await.unwrap();
-    assert_eq!(store.responses().await.unwrap().len(), 3);
+    assert_eq!(store.list_responses().await.unwrap().len(), 3);
 }

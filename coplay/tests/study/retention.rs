@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use clock::{Clock, Pace};
-use coplay::retain::{Due, retain};
+use coplay::retain::{Due, delete_old_data};
 use protocol::control::{Answer, Draft, Entry};
 use signaling_server::assets::Assets;
 use signaling_server::server::ServerOptions;
@@ -37,7 +37,7 @@ fn logs(host: &Host) -> usize {
 /// The items that people have answered, as the database has them.
 async fn items(host: &Host) -> Vec<String> {
     let store = StudyStore::read(&host.data()).await.unwrap();
-    let responses = store.responses().await.unwrap();
+    let responses = store.list_responses().await.unwrap();
     responses
         .into_iter()
         .map(|response| response.item)
@@ -47,7 +47,7 @@ async fn items(host: &Host) -> Vec<String> {
 /// The recruiters' identifiers that the database has.
 async fn names(host: &Host) -> Vec<String> {
     let store = StudyStore::read(&host.data()).await.unwrap();
-    let known = store.identifiers().await.unwrap().into_iter();
+    let known = store.list_identifiers().await.unwrap().into_iter();
     known.map(|known| known.identity.participant).collect()
 }
 
@@ -181,15 +181,21 @@ async fn answers_and_episodes_are_gone_after_their_days_and_that_people_were_the
     assert_eq!(logs(&host), 1);
     assert_eq!(items(&host).await, ["fluency", "fluency"]);
 
-    let nothing = retain(host.options(), ahead(29), false).await.unwrap();
+    let nothing = delete_old_data(host.options(), ahead(29), false)
+        .await
+        .unwrap();
     assert_eq!((nothing.sessions, nothing.episodes), (0, 0));
-    let would = retain(host.options(), ahead(31), true).await.unwrap();
+    let would = delete_old_data(host.options(), ahead(31), true)
+        .await
+        .unwrap();
     assert_eq!(
         (would.sessions, would.episodes, would.erased),
         (2, 1, false)
     );
     assert_eq!(logs(&host), 1);
-    let done = retain(host.options(), ahead(31), false).await.unwrap();
+    let done = delete_old_data(host.options(), ahead(31), false)
+        .await
+        .unwrap();
     let all = Due {
         erased: true,
         ..would
@@ -197,7 +203,9 @@ async fn answers_and_episodes_are_gone_after_their_days_and_that_people_were_the
     assert_eq!(done, all);
     assert_eq!(logs(&host), 0);
     assert_eq!(items(&host).await, [""; 0], "what is answered is erased");
-    let again = retain(host.options(), ahead(32), true).await.unwrap();
+    let again = delete_old_data(host.options(), ahead(32), true)
+        .await
+        .unwrap();
     assert_eq!((again.sessions, again.episodes), (0, 0));
 
     let out = host.dir.path().join("out");
@@ -269,7 +277,9 @@ async fn neither_words_nor_names_of_people_are_in_any_file_after_their_days() {
     server.stop().await;
     assert_eq!(names(&host).await, [name]);
 
-    let early = retain(host.options(), ahead(29), false).await.unwrap();
+    let early = delete_old_data(host.options(), ahead(29), false)
+        .await
+        .unwrap();
     assert_eq!(early.sessions, 0);
     assert_eq!(names(&host).await, [name]);
     for text in [answer, draft] {
@@ -279,7 +289,9 @@ async fn neither_words_nor_names_of_people_are_in_any_file_after_their_days() {
             "`{text}` is kept for its days"
         );
     }
-    let done = retain(host.options(), ahead(31), false).await.unwrap();
+    let done = delete_old_data(host.options(), ahead(31), false)
+        .await
+        .unwrap();
     assert_eq!((done.sessions, done.erased), (1, true));
     assert_eq!(names(&host).await, [""; 0]);
     for text in [answer, draft, name] {

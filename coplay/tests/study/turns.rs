@@ -146,7 +146,7 @@ async fn turns_are_taken_up_by_the_next_page_and_verify() {
     assert_eq!(ended(&mut page).await, (EndReason::Played, Tick(6)));
     assert!(matches!(page.stage().await, StageView::End { .. }));
     server.stop().await;
-    let report = dataset::verify::verify(&host.data()).await.unwrap();
+    let report = dataset::verify::verify_data(&host.data()).await.unwrap();
     assert!(report.is_fine(), "{report}");
     assert_eq!(report.episodes.len(), 2);
 }

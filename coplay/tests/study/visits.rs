@@ -155,11 +155,11 @@ async fn what_is_due_is_written_and_marked_once() {
     let text = std::fs::read_to_string(host.dir.path().join("two.csv")).unwrap();
     assert!(!text.contains(&first.receipt), "{text}");
 
-    let found = pay::verify(&data, &first.receipt.to_lowercase())
+    let found = pay::verify_code(&data, &first.receipt.to_lowercase())
         .await
         .unwrap();
     assert!(found.to_string().ends_with("GBP 5.24, paid"), "{found}");
-    let told = async |code| pay::verify(&data, code).await.unwrap().to_string();
+    let told = async |code| pay::verify_code(&data, code).await.unwrap().to_string();
     let two = "CDONE is the code of `completed`, which 2 people have";
     assert_eq!(told("CDONE").await, two);
     assert_eq!(told("CDON").await, "nobody has the code CDON");

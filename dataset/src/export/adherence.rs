@@ -85,7 +85,7 @@ pub(super) struct PersonAdherence(BTreeMap<String, Decisions>);
 
 impl PersonAdherence {
     /// The measures that the formulas of rules ask for.
-    pub(super) fn summary(&self) -> BTreeMap<String, SessionAdherence> {
+    pub(super) fn summarize_sessions(&self) -> BTreeMap<String, SessionAdherence> {
         let measures = self.0.iter();
         measures
             .map(|(name, decisions)| (name.clone(), decisions.summary()))
@@ -199,7 +199,7 @@ impl AdherenceTable {
 
 /// Opens the policy of a measure in every seat of an episode.
 fn open(episode: &SimulatedEpisode<'_>, measure: ChosenMeasure) -> anyhow::Result<Asked> {
-    let stored = archive::stored(&episode.data.join(archive::FOLDER));
+    let stored = archive::open_stored(&episode.data.join(archive::FOLDER));
     let model = measure.model.clone();
     let stored = move |sha256: &str| match &model {
         Some(bytes) => Ok(bytes.to_vec()),
@@ -225,7 +225,7 @@ fn measure_episode(episode: &SimulatedEpisode<'_>, asked: &mut [Asked]) -> anyho
     let changes: Vec<Change> = episode.log.changes().cloned().collect();
     let seats = usize::from(episode.spec.seats);
     let mut steps = episode.steps.chunks(seats);
-    let stored = archive::stored(&episode.data.join(archive::FOLDER));
+    let stored = archive::open_stored(&episode.data.join(archive::FOLDER));
     let mut replica = Replica::open(&episode.log.header, stored)?;
     let mut compare = |replica: &mut Replica| {
         for step in steps.next().unwrap_or_default() {
@@ -252,7 +252,7 @@ impl Asked {
     fn compare(&mut self, replica: &mut Replica, step: &Step, is_own: bool) {
         let seat = step.seat.index();
         let mind = &mut self.seats[seat];
-        let (is_decision, has_probabilities) = (mind.decides(), mind.has_probabilities());
+        let (is_decision, has_probabilities) = (mind.is_deterministic(), mind.has_probabilities());
         let mut observation = Vec::new();
         replica.observe(step.seat, &mut observation);
         let mask = replica.world().mask(seat);

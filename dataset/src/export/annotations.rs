@@ -120,7 +120,7 @@ impl WatchStages {
     }
 
     /// True if the answer is to a watch stage.
-    pub(super) fn has(&self, response: &Response) -> bool {
+    pub(super) fn has_response(&self, response: &Response) -> bool {
         self.find(response).is_some()
     }
 

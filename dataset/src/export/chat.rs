@@ -71,7 +71,7 @@ pub(super) async fn write_table(
         let message = &said.message;
         if withdrawn.participants.contains(&message.participant)
             || withdrawn.groups.contains(&message.group)
-            || !options.includes(message.at_us)
+            || !options.is_within(message.at_us)
         {
             continue;
         }
@@ -81,7 +81,7 @@ pub(super) async fn write_table(
             version: &said.study_version,
             stage_id: &message.stage,
             group_id: &message.group,
-            round: message.episode.as_ref().and_then(|id| known.round(id)),
+            round: message.episode.as_ref().and_then(|id| known.round_of(id)),
             episode_id: message.episode.as_deref().unwrap_or_default(),
             participant_id: if is_person { &message.participant } else { "" },
             seat: said.seat.filter(|_| is_person),

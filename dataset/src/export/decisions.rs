@@ -69,7 +69,7 @@ impl DecisionTable {
             let mut observation = Vec::new();
             replica.observe(model.seat, &mut observation);
             let mask = replica.world().mask(model.seat.index());
-            let is_decision = model.shares.decides();
+            let is_decision = model.shares.is_deterministic();
             let probabilities = model.shares.next(&spec, &observation, mask);
             let controller = archive::controller_at(header, changes, model.seat, tick);
             let is_there = !model.is_shared || *controller == Controller::Human;
@@ -125,7 +125,7 @@ fn seat_models<'a>(
     changes: &'a [Change],
 ) -> anyhow::Result<Vec<Seated<'a>>> {
     let header = &episode.log.header;
-    let stored = archive::stored(&episode.data.join(archive::FOLDER));
+    let stored = archive::open_stored(&episode.data.join(archive::FOLDER));
     let mut models = Vec::new();
     for (seat, policy, ticks, is_shared) in list_models(header, changes) {
         let minds = open_advisers(policy, header.seed, &episode.spec, &stored)?;

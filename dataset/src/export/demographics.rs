@@ -66,7 +66,7 @@ pub(super) async fn read(data: &Path, options: &ExportOptions) -> anyhow::Result
     };
     let store = StudyStore::find(data).await?;
     let store = store.context("the data folder has no database, so nobody can be identified")?;
-    let identifiers = store.identifiers().await?;
+    let identifiers = store.list_identifiers().await?;
     store.close().await;
     joined.columns.extend(
         rows.values()

@@ -73,7 +73,7 @@ pub(super) async fn write_table(
     }
     for message in &all {
         let row = &message.row;
-        if withdrawn.participants.contains(&row.participant) || !options.includes(row.at_us) {
+        if withdrawn.participants.contains(&row.participant) || !options.is_within(row.at_us) {
             continue;
         }
         let check = row.check.as_ref();

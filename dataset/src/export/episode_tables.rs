@@ -77,7 +77,7 @@ pub(super) fn write_tables(
     (known, withdrawn): (&KnownData, &Withdrawn),
     report: &mut ExportReport,
 ) -> anyhow::Result<EpisodeTotals> {
-    let files = archive::files(data)
+    let files = archive::list_logs(data)
         .with_context(|| format!("cannot read the episodes of {}", data.display()))?;
     let mut tables = create_tables(output, options)?;
     let mut quality = QualityTable::create(output)?;
@@ -153,7 +153,7 @@ fn read_episode<'a>(
         is_only_recorded,
         reason: reason.or(known.reason(id)),
         ended_us: known.ended_us(id),
-        round: known.round(id),
+        round: known.round_of(id),
         left_out: list_withdrawn_seats(&log.header, withdrawn),
         log,
     }))

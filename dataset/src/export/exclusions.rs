@@ -94,10 +94,15 @@ pub(super) async fn write_tables(
         Table::create::<(SessionKeys<'_>, ExclusionRow<'_>)>(output, "exclusions")?;
     let (mut failed, mut rules) = (BTreeMap::new(), StudyRules::default());
     if let Some(store) = StudyStore::find(data).await? {
-        for response in store.responses().await?.into_iter().filter(|of| of.flag) {
+        for response in store
+            .list_responses()
+            .await?
+            .into_iter()
+            .filter(|of| of.flag)
+        {
             *failed.entry(response.session).or_insert(0) += 1;
         }
-        rules = StudyRules::read(&store.studies().await?)?;
+        rules = StudyRules::read(&store.list_studies().await?)?;
         store.close().await;
     }
     for session in &known.sessions {
@@ -110,18 +115,18 @@ pub(super) async fn write_tables(
             minutes: session.spent_us as f64 / 6e7,
             completed: session.outcome.as_deref() == Some("completed"),
             adherence: (totals.adherence.get(&session.participant))
-                .map(PersonAdherence::summary)
+                .map(PersonAdherence::summarize_sessions)
                 .unwrap_or_default(),
             ..(totals.quality)
                 .get(&session.participant)
                 .copied()
                 .unwrap_or_default()
-                .quality()
+                .measure_quality()
         };
         qualities.add(&(session_keys(session), quality_row(&quality)))?;
         let own = options.exclusions.as_deref();
         for rule in own.unwrap_or_else(|| rules.of(&session.study_hash)) {
-            let excluded = rule.applies(&quality);
+            let excluded = rule.does_apply(&quality);
             let row = ExclusionRow {
                 rule: &rule.name,
                 excluded,

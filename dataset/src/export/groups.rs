@@ -72,7 +72,7 @@ pub(super) async fn write_tables(
 ) -> anyhow::Result<()> {
     let (mut groups, mut waits) = (Vec::new(), Vec::new());
     if let Some(store) = StudyStore::find(data).await? {
-        (groups, waits) = (store.groups().await?, store.waits().await?);
+        (groups, waits) = (store.list_groups().await?, store.list_waits().await?);
         store.close().await;
     }
     let mut table = Table::create::<GroupRow<'_>>(output, "groups")?;
@@ -96,7 +96,7 @@ pub(super) async fn write_tables(
     for wait in waits {
         if wait
             .left_us
-            .is_some_and(|left_us| !options.includes(left_us))
+            .is_some_and(|left_us| !options.is_within(left_us))
         {
             continue;
         }

@@ -42,12 +42,12 @@ pub(super) async fn write_table(
     let mut table = Table::create::<InterventionRow<'_>>(output, "interventions")?;
     let mut all = Vec::new();
     if let Some(store) = StudyStore::find(data).await? {
-        all = store.interventions().await?;
+        all = store.list_interventions().await?;
         store.close().await;
     }
     for done in &all {
         let at_us = parse_unix_us(&done.at).unwrap_or(0);
-        if !options.includes(at_us) {
+        if !options.is_within(at_us) {
             continue;
         }
         table.add(&InterventionRow {

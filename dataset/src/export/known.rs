@@ -46,7 +46,7 @@ impl KnownData {
         };
         let (sessions, episodes) = (store.sessions().await?, store.episodes().await?);
         let members = store.groups_of_participants().await?;
-        let ledger = store.ledger().await?;
+        let ledger = store.read_ledger().await?;
         (known.logs, known.altered) = (ledger.logs, ledger.altered);
         store.close().await;
         let mut rounds: BTreeMap<&str, u32> = BTreeMap::new();
@@ -62,12 +62,12 @@ impl KnownData {
         }
         let is_included = |episode: &Episode| {
             let ended_us = episode.ended_at.as_deref().and_then(parse_unix_us);
-            ended_us.is_none_or(|ended_us| options.includes(ended_us))
+            ended_us.is_none_or(|ended_us| options.is_within(ended_us))
         };
         let left_out = episodes.iter().filter(|episode| !is_included(episode));
         known.left_out = left_out.map(|episode| episode.id.clone()).collect();
         known.episodes = episodes.into_iter().filter(is_included).collect();
-        let is_included = |session: &Session| options.includes(session.seen_us);
+        let is_included = |session: &Session| options.is_within(session.seen_us);
         known.sessions = sessions.into_iter().filter(is_included).collect();
         known.groups = options.since_us.map(|_| {
             let of_episodes = known.episodes.iter().map(|episode| episode.group.clone());
@@ -84,7 +84,7 @@ impl KnownData {
     }
 
     /// Returns the number of an episode among those of its group, from 0.
-    pub(super) fn round(&self, episode: &str) -> Option<u32> {
+    pub(super) fn round_of(&self, episode: &str) -> Option<u32> {
         self.facts.get(episode).map(|facts| facts.round)
     }
 

@@ -99,7 +99,7 @@ pub(super) async fn write_table(
         let (row, group) = (&call.row, call.group.as_deref().unwrap_or_default());
         if withdrawn.participants.contains(&row.participant)
             || withdrawn.groups.contains(group)
-            || !options.includes(row.asked_us)
+            || !options.is_within(row.asked_us)
         {
             continue;
         }
@@ -108,7 +108,7 @@ pub(super) async fn write_table(
             version: &call.study_version,
             stage_id: &call.stage,
             group_id: group,
-            round: known.round(&row.episode),
+            round: known.round_of(&row.episode),
             episode_id: &row.episode,
             participant_id: &row.participant,
             seat: row.seat.map(|seat| seat.0),

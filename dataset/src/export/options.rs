@@ -52,7 +52,7 @@ pub enum ObservationKind {
 
 impl ExportOptions {
     /// Tells whether something is exported that happened then.
-    pub(super) fn includes(&self, at_us: u64) -> bool {
+    pub(super) fn is_within(&self, at_us: u64) -> bool {
         self.since_us.is_none_or(|since_us| at_us >= since_us)
     }
 }

@@ -89,7 +89,7 @@ impl PixelTable {
         let header = &episode.log.header;
         let name = format!("{} {} {}", header.env, header.env_version, header.module);
         if self.art.as_ref().is_none_or(|(known, _)| *known != name) {
-            let stored = archive::stored(&episode.data.join(archive::FOLDER));
+            let stored = archive::open_stored(&episode.data.join(archive::FOLDER));
             let (_, sprites) = open_past_world(header, &stored)?;
             let sprites = sprites.iter().map(|sprite| (&sprite.name, &sprite.svg));
             self.art = Some((name, Renderer::new(sprites)?));
@@ -151,7 +151,7 @@ impl EpisodeTable for PixelTable {
         episode: &SimulatedEpisode<'_>,
         report: &mut ExportReport,
     ) -> anyhow::Result<()> {
-        if !episode.has(Recomputed::Pictures, report) {
+        if !episode.has_recomputed(Recomputed::Pictures, report) {
             return Ok(());
         }
         let mut replica = episode.open_again()?;

@@ -86,7 +86,7 @@ impl PersonTotals {
     }
 
     /// Returns the quality for the formulas of rules, without the facts of the session.
-    pub(super) fn quality(&self) -> SessionQuality {
+    pub(super) fn measure_quality(&self) -> SessionQuality {
         let timed = &self.timed;
         SessionQuality {
             episodes: self.episodes,

@@ -109,7 +109,7 @@ impl Questions {
             let item = of
                 .items
                 .iter()
-                .find(|item| item.asks() && item.name == response.item)?;
+                .find(|item| item.is_asked() && item.name == response.item)?;
             Some((page, item))
         });
         let Some((page, item)) = found else {

@@ -194,7 +194,7 @@ impl EpisodeTable for RecomputedTable {
         if matches!(self.content, Content::States) && !episode.left_out.is_empty() {
             return Ok(());
         }
-        if !episode.has(self.content.what(), report) {
+        if !episode.has_recomputed(self.content.what(), report) {
             return Ok(());
         }
         if episode.is_only_recorded {

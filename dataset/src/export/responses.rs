@@ -158,8 +158,8 @@ pub(super) async fn write_tables(
     let mut questions = Questions::default();
     let mut watched = WatchStages::default();
     if let Some(store) = StudyStore::find(data).await? {
-        (responses, times) = (store.responses().await?, store.page_times().await?);
-        let studies = store.studies().await?;
+        (responses, times) = (store.list_responses().await?, store.page_times().await?);
+        let studies = store.list_studies().await?;
         questions = Questions::new(&studies, known)?;
         watched = WatchStages::new(data, &studies, known)?;
         store.close().await;
@@ -175,14 +175,14 @@ pub(super) async fn write_tables(
     let mut parts = Table::create::<(VisitKeys<'_>, PartRow<'_>)>(output, "response_parts")?;
     for response in &responses {
         let at_us = parse_unix_us(&response.at);
-        if at_us.is_none_or(|at_us| options.includes(at_us)) {
+        if at_us.is_none_or(|at_us| options.is_within(at_us)) {
             let asked = questions.find(response);
             table.add(&(
                 visit_keys(response, &routes, known),
                 response_row(response, &asked),
             ))?;
             // Annotations have a separate table.
-            if !watched.has(response) {
+            if !watched.has_response(response) {
                 add_parts(response, &asked, &routes, known, &mut parts)?;
             }
         }
@@ -214,7 +214,7 @@ pub(super) async fn write_tables(
             copy: routes.copy(&time.participant, time.visit),
             episode_id,
             group_id,
-            round: known.round(episode_id),
+            round: known.round_of(episode_id),
         };
         let (page, elapsed_ms) = (time.page, time.ms);
         pages.add(&(keys, PageRow { page, elapsed_ms }))?;
@@ -232,9 +232,12 @@ fn write_annotations(
     known: &KnownData,
 ) -> anyhow::Result<WrittenTable> {
     let mut table = Table::create::<(VisitKeys<'_>, AnnotationRow<'_>)>(output, "annotations")?;
-    for response in responses.iter().filter(|response| watched.has(response)) {
+    for response in responses
+        .iter()
+        .filter(|response| watched.has_response(response))
+    {
         let at_us = parse_unix_us(&response.at);
-        if at_us.is_some_and(|at_us| !options.includes(at_us)) {
+        if at_us.is_some_and(|at_us| !options.is_within(at_us)) {
             continue;
         }
         let is_same = |other: &&Response| {
@@ -263,7 +266,7 @@ fn visit_keys<'a>(response: &'a Response, routes: &Routes<'a>, known: &KnownData
         copy: routes.copy(&response.participant, response.visit),
         episode_id,
         group_id,
-        round: known.round(episode_id),
+        round: known.round_of(episode_id),
     }
 }
 

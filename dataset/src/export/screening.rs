@@ -74,7 +74,7 @@ pub(super) async fn write_table(
         let progress: Progress = serde_json::from_str(&session.position).with_context(damaged)?;
         let measured = progress.facts().screening.as_deref();
         let is_screened = measured.is_some() || !progress.lacks().is_empty();
-        if is_screened && options.includes(session.seen_us) {
+        if is_screened && options.is_within(session.seen_us) {
             table.add(&screening_row(session, &progress, measured)?)?;
         }
     }

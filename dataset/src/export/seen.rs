@@ -84,7 +84,7 @@ impl EpisodeTable for SeenTable {
         episode: &SimulatedEpisode<'_>,
         report: &mut ExportReport,
     ) -> anyhow::Result<()> {
-        let stored = archive::stored(&episode.data.join(archive::FOLDER));
+        let stored = archive::open_stored(&episode.data.join(archive::FOLDER));
         let screens = Screens::new(&episode.log);
         for page in screens.pages(stored)? {
             if episode.left_out.contains(&page.seat) {

@@ -54,7 +54,7 @@ impl SimulatedEpisode<'_> {
 
     /// True if a table of `what` can have rows of the episode. If not, tells that its log is the only record of it and does
     /// not have that.
-    pub(super) fn has(&self, what: Recomputed, report: &mut ExportReport) -> bool {
+    pub(super) fn has_recomputed(&self, what: Recomputed, report: &mut ExportReport) -> bool {
         let has_it = |record: &Record| match what {
             Recomputed::States => false,
             Recomputed::Observations => matches!(record, Record::Observations { .. }),
@@ -70,7 +70,7 @@ impl SimulatedEpisode<'_> {
 
     /// Opens the episode at its first state, to go through it once more.
     pub(super) fn open_again(&self) -> anyhow::Result<Replica> {
-        let stored = archive::stored(&self.data.join(archive::FOLDER));
+        let stored = archive::open_stored(&self.data.join(archive::FOLDER));
         Ok(match self.is_only_recorded {
             true => archive::open_past_episode(&self.log, stored)?.0,
             false => Replica::open(&self.log.header, stored)?,
@@ -161,7 +161,7 @@ pub(super) fn simulate_episode(path: &Path, known: &KnownLogs) -> anyhow::Result
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let (mut steps, mut happenings) = (Vec::new(), Vec::new());
     let episodes = path.parent().unwrap_or(Path::new(""));
-    let stored = archive::stored(episodes);
+    let stored = archive::open_stored(episodes);
     let mut replica = Replica::open(&log.header, stored.clone())?;
     check_record(&name, (&log, &bytes), replica.spec(), known).map_err(anyhow::Error::msg)?;
     if archive::is_only_recorded(&log, Box::new(stored)) {

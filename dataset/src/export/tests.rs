@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use archive::fixtures::{PERSON, PageScript, ZERO, ai, header, log_of, pages, played, two_pages};
+use archive::fixtures::{
+    PERSON, PageScript, ZERO, ai_controller, header, log_of, pages, play_episode, two_pages,
+};
 use protocol::change::Presence;
 use protocol::control::{Answer, EndReason, KeyEvent, Link, Misprediction, Timing, Upload};
 use protocol::log::{Header, Record};
@@ -55,9 +57,9 @@ async fn steps_have_a_row_for_each_tick_and_seat() {
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
     StudyStore::open(data.path()).await.unwrap().close().await;
-    let mut header = header([PERSON, ai("idle")], 12);
+    let mut header = header([PERSON, ai_controller("idle")], 12);
     header.participants[1].clear();
-    let all = played(&header);
+    let all = play_episode(&header);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
     say(&mut episode, 0, 12);
     episode.end(EndReason::Played).unwrap();
@@ -168,12 +170,12 @@ async fn the_controller_flips_at_the_tick_of_its_change() {
     episode.take_seat(Seat(1), Controller::Vacant).unwrap();
     // At 4 Hz a second has four ticks.
     episode
-        .give_seat(Seat(1), ai("idle"), None, Some(Tick(8)))
+        .give_seat(Seat(1), ai_controller("idle"), None, Some(Tick(8)))
         .unwrap();
     let mut page = PageScript::resume(&mut episode, ZERO);
     let upload = Upload {
         digests: vec![],
-        ..page.part(&played(&header), 3, 15)
+        ..page.upload_part(&play_episode(&header), 3, 15)
     };
     let appended = episode.append_upload(ZERO, &upload).unwrap();
     assert_eq!((appended.through, appended.diverged), (Tick(15), false));
@@ -220,7 +222,7 @@ async fn a_seat_has_its_place_in_the_study() {
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
     StudyStore::open(data.path()).await.unwrap().close().await;
-    let mut header = header([PERSON, ai("idle")], 40);
+    let mut header = header([PERSON, ai_controller("idle")], 40);
     header.participants[1].clear();
     header.rules.turns = true;
     header.course = Some(Course {
@@ -307,12 +309,14 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
         ..Timing::default()
     };
     let [mut one, mut two] = pages(&header);
-    let all = played(&header);
-    episode.append_upload(ZERO, &one.part(&all, 0, 8)).unwrap();
+    let all = play_episode(&header);
+    episode
+        .append_upload(ZERO, &one.upload_part(&all, 0, 8))
+        .unwrap();
     let mut upload = Upload {
         timing: Some(timing),
         digests: vec![(Tick(8), 7)],
-        ..two.part(&all, 0, 8)
+        ..two.upload_part(&all, 0, 8)
     };
     assert!(!episode.append_upload(Seat(1), &upload).unwrap().diverged);
     // It sends the same again after it was asked.

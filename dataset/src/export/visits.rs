@@ -10,7 +10,7 @@ use protocol::EnvWay;
 use protocol::hash::sha256_hex;
 use serde_json::{Map, Value};
 use store::{Episode, Payment, Session, StudyStore, reason_name};
-use study::payment::decimals;
+use study::payment::decimals_of;
 use study::stage::is_demonstration;
 use study::{Progress, UnitAssignment};
 
@@ -127,7 +127,7 @@ impl Designs {
         let Some(store) = StudyStore::find(data).await? else {
             return Ok(Self::default());
         };
-        let studies = store.studies().await?;
+        let studies = store.list_studies().await?;
         store.close().await;
         let mut designs = Self::default();
         for canonical in studies {
@@ -179,7 +179,7 @@ pub(super) async fn write_sessions(
     let designs = Designs::read(data).await?;
     let (mut payments, mut groups) = (BTreeMap::new(), BTreeMap::new());
     if let Some(store) = StudyStore::find(data).await? {
-        let all = store.payments().await?.into_iter();
+        let all = store.list_payments().await?.into_iter();
         payments.extend(all.map(|payment| (payment.session.clone(), payment)));
         groups = store.groups_of_participants().await?;
         store.close().await;
@@ -226,7 +226,7 @@ fn session_row(
         .unwrap_or_default();
     let money = |amount: fn(&study::Payment) -> u64| {
         let amount = ended.filter(|_| !currency.is_empty()).map(amount);
-        let decimals = decimals(&currency);
+        let decimals = decimals_of(&currency);
         amount.map(|amount| Money {
             amount: amount as f64 / f64::from(10_u32.pow(decimals as u32)),
             decimals,
@@ -284,7 +284,7 @@ pub(super) async fn write_episodes(
     let rows = known.episodes.iter();
     let rows = rows.map(|episode| {
         let mut row = episode_row(episode, &read_file_facts(data, episode))?;
-        row.0.round = known.round(&episode.id);
+        row.0.round = known.round_of(&episode.id);
         anyhow::Ok(row)
     });
     let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
@@ -311,7 +311,7 @@ fn read_file_facts(data: &Path, episode: &Episode) -> FileFacts {
     let Some(log) = bytes.and_then(|bytes| protocol::log::read_log(&bytes).ok()) else {
         return FileFacts::default();
     };
-    let claim = match (log.header.way, log.repetition()) {
+    let claim = match (log.header.way, log.end_repetition()) {
         (EnvWay::Module, _) => "",
         // Nothing was played, so that nothing was repeated.
         (EnvWay::Host, _) if log.through.0 == 0 => "",

@@ -61,7 +61,7 @@ impl EpisodesFile {
         self.written + self.rows.len()
     }
 
-    pub(super) fn add(&mut self, row: EpisodeRow) -> anyhow::Result<()> {
+    pub(super) fn add_episode(&mut self, row: EpisodeRow) -> anyhow::Result<()> {
         match self.all.is_empty() {
             true => self.all.clone_from(&row.moments),
             false => merge(&mut self.all, &row.moments),
@@ -101,7 +101,7 @@ impl EpisodesFile {
 
 fn merge(all: &mut [Vec<Moments>], episode: &[Vec<Moments>]) {
     let pairs = all.iter_mut().flatten().zip(episode.iter().flatten());
-    pairs.for_each(|(all, episode)| all.merge(episode));
+    pairs.for_each(|(all, episode)| all.merge_moments(episode));
 }
 
 /// `meta/episodes`: where the steps of each episode are, and their statistics.
@@ -184,8 +184,8 @@ mod tests {
         let mut all = Moments::default();
         for number in 0..count {
             let mut moments = Moments::default();
-            moments.add(number as f64);
-            all.merge(&moments);
+            moments.add_value(number as f64);
+            all.merge_moments(&moments);
             let row = EpisodeRow {
                 id: format!("e-{number}"),
                 participant: "P-A".to_owned(),
@@ -194,7 +194,7 @@ mod tests {
                 file: 0,
                 moments: vec![vec![moments]],
             };
-            file.add(row).unwrap();
+            file.add_episode(row).unwrap();
             assert!(file.rows.len() < BATCH_ROWS);
         }
         assert_eq!(file.count(), count);

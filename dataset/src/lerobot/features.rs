@@ -125,7 +125,7 @@ impl Feature {
     /// Statistics of each value over the steps.
     pub(super) fn moments(&self) -> Vec<Moments> {
         let mut moments = vec![Moments::default(); self.width];
-        let mut add = |number: usize, value: f64| moments[number % self.width].add(value);
+        let mut add = |number: usize, value: f64| moments[number % self.width].add_value(value);
         match &self.values {
             FeatureValues::Float(all) => {
                 for (number, value) in all.iter().enumerate() {

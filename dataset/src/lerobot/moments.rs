@@ -25,8 +25,8 @@ pub(super) const KINDS: [Statistic; 4] = [
 ];
 
 impl Moments {
-    pub(super) fn add(&mut self, value: f64) {
-        self.merge(&Self {
+    pub(super) fn add_value(&mut self, value: f64) {
+        self.merge_moments(&Self {
             count: 1,
             min: value,
             max: value,
@@ -38,7 +38,7 @@ impl Moments {
     /// Adds other values.
     ///
     /// Source: Chan, Golub, LeVeque, Updating formulae and a pairwise algorithm for computing sample variances, 1979.
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub(super) fn merge_moments(&mut self, other: &Self) {
         if self.count == 0 || other.count == 0 {
             if self.count == 0 {
                 *self = *other;
@@ -79,7 +79,7 @@ mod tests {
 
     fn of(values: &[f64]) -> Moments {
         let mut moments = Moments::default();
-        values.iter().for_each(|value| moments.add(*value));
+        values.iter().for_each(|value| moments.add_value(*value));
         moments
     }
 
@@ -95,7 +95,7 @@ mod tests {
         for split in 0..=values.len() {
             let (first, second) = values.split_at(split);
             let mut merged = of(first);
-            merged.merge(&of(second));
+            merged.merge_moments(&of(second));
             assert_eq!((merged.count, merged.min, merged.max), (7, -5.0, 9.0));
             assert!((merged.mean - mean).abs() < 1e-12, "split at {split}");
             assert!(

@@ -41,7 +41,7 @@ pub(super) fn name_unknown(
     known: &BTreeSet<String>,
 ) -> anyhow::Result<Option<String>> {
     let mut unknown = Vec::new();
-    for path in archive::files(data)? {
+    for path in archive::list_logs(data)? {
         let id = path.file_stem().unwrap_or_default().to_string_lossy();
         // The server may just begin one.
         let is_ended = || {

@@ -109,7 +109,7 @@ fn check_folder(root: &Path) -> anyhow::Result<CrateCheck> {
     let mut record = VerifyReport::default();
     record.episodes.extend(check_all(
         &folder,
-        &archive::files(&folder)?,
+        &archive::list_logs(&folder)?,
         &KnownLogs::default(),
     )?);
     let study = find_root(&metadata).and_then(|root| root["identifier"].as_str());

@@ -37,11 +37,11 @@ pub(super) async fn copy_record(
     stop: &StopFlag,
     skipped: &mut Vec<Skipped>,
 ) -> anyhow::Result<usize> {
-    let withdrawn = store::withdrawn(data).await?;
-    let known = store::ledger(data).await?.logs;
+    let withdrawn = store::read_withdrawn(data).await?;
+    let known = store::read_ledger(data).await?.logs;
     let episodes = record.join(archive::FOLDER);
     fs::create_dir_all(&episodes)?;
-    let files = archive::files(data)?;
+    let files = archive::list_logs(data)?;
     let (mut progress, mut copied) = (Progress::new(files.len()), 0);
     for path in files {
         stop.check()?;

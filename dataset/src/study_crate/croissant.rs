@@ -13,7 +13,7 @@ use super::ro_crate;
 use crate::export::{ColumnKind, WrittenTable};
 
 /// `croissant.json`.
-pub(super) fn metadata(described: &Described<'_>, tables: &Path) -> anyhow::Result<Value> {
+pub(super) fn write_metadata(described: &Described<'_>, tables: &Path) -> anyhow::Result<Value> {
     let facts = described.facts;
     let mut files = Vec::new();
     for table in &described.tables {
@@ -45,7 +45,7 @@ pub(super) fn metadata(described: &Described<'_>, tables: &Path) -> anyhow::Resu
         "license": facts.license_url(),
         "url": facts.url,
         "creator": people,
-        "datePublished": ro_crate::published(described),
+        "datePublished": ro_crate::published_date(described),
         "version": version(&described.version),
         "keywords": ["human-AI interaction", "multi-agent", "behavioural experiment"],
         "distribution": files,

@@ -9,7 +9,7 @@ use super::described::{DATA, Described, METADATA, RECORD, STUDIES, TABLES};
 use crate::environment_file::EnvironmentFile;
 
 /// `ro-crate-metadata.json`.
-pub(super) fn metadata(described: &Described<'_>, files: &[CrateFile]) -> Value {
+pub(super) fn write_metadata(described: &Described<'_>, files: &[CrateFile]) -> Value {
     let facts = described.facts;
     let authors: Vec<Value> = (1..=facts.authors.len())
         .map(|number| json!({"@id": format!("#author-{number}")}))
@@ -32,7 +32,7 @@ pub(super) fn metadata(described: &Described<'_>, files: &[CrateFile]) -> Value 
         "@type": "Dataset",
         "name": described.title,
         "description": facts.description,
-        "datePublished": published(described),
+        "datePublished": published_date(described),
         "license": {"@id": facts.license_url()},
         "author": authors,
         "url": facts.url,
@@ -101,7 +101,7 @@ pub(super) fn metadata(described: &Described<'_>, files: &[CrateFile]) -> Value 
 }
 
 /// The day of publication, or else the last day of the study.
-pub(super) fn published(described: &Described<'_>) -> String {
+pub(super) fn published_date(described: &Described<'_>) -> String {
     let last = described.days.as_ref().map(|(_, last)| last.clone());
     let stated = described.facts.published.clone();
     stated.or(last).unwrap_or_else(|| "1970-01-01".to_owned())

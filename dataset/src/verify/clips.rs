@@ -68,7 +68,7 @@ fn judge(data: &Path, path: &Path, log: &Log, bytes: &[u8]) -> EpisodeVerdict {
     if let Err(because) = check_origin(data, path, log) {
         return EpisodeVerdict::Differs(because);
     }
-    match play_again(log, archive::stored(&data.join(archive::FOLDER))) {
+    match play_again(log, archive::open_stored(&data.join(archive::FOLDER))) {
         Ok(again) if again == bytes => EpisodeVerdict::Equal,
         Ok(_) => EpisodeVerdict::Differs("played again from its seed, it has other bytes".into()),
         Err(ClipError::Replica(error)) => EpisodeVerdict::Unverified(error.to_string()),

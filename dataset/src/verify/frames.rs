@@ -34,7 +34,7 @@ pub(super) fn frames(
         let mut next = || {
             page.frames.next_simulated(|frame, world| {
                 is_misled |= !certain.agrees(frame);
-                let wrong = own.contradict(seat, life, frame);
+                let wrong = own.find_contradiction(seat, life, frame);
                 // The digest of a state costs more than the state, and inputs of the log can only lead to states of the
                 // replica.
                 let is_due = is_misled || frame.tick.0.is_multiple_of(certain.spacing);

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
 use archive::{
-    HostedHand, RecordedObservations, Replica, controller_at, hash_observation, open_past_episode,
-    repeats, replay_from,
+    HostedHand, RecordedObservations, Replica, controller_at, find_repeat, hash_observation,
+    open_past_episode, replay_from,
 };
 use env_core::Spec;
 use protocol::change::Change;
@@ -50,7 +50,7 @@ pub(super) fn check_choices(log: &Log, spec: &Spec) -> Result<(), String> {
     for record in &log.records {
         match record {
             Record::Inputs { seat, life, block } => {
-                pages.hear(*seat, *life, block)?;
+                pages.accept_block(*seat, *life, block)?;
                 let at = seat.index();
                 hands.said[at].extend(&block.inputs);
                 for &action in &block.inputs {
@@ -70,7 +70,7 @@ pub(super) fn check_choices(log: &Log, spec: &Spec) -> Result<(), String> {
             }
             Record::Actions { rows, .. } => hands.play(rows)?,
             Record::Change(change) => {
-                pages.change(change)?;
+                pages.apply_change(change)?;
                 hands.change(change);
             }
             _ => {}
@@ -156,7 +156,7 @@ pub(super) fn compare_observations(
     if log.header.way == EnvWay::Module {
         return EpisodeVerdict::Equal;
     }
-    match repeats(log, Box::new(stored)) {
+    match find_repeat(log, Box::new(stored)) {
         None => EpisodeVerdict::Equal,
         Some(tick) => {
             let because = format!("run again, the world differs after {} ticks", tick.0);
@@ -193,7 +193,7 @@ pub(super) fn count_recorded_events(
 /// after its end, it was recorded, and nothing more was ever claimed about it; the same holds if it has not ended.
 pub(super) fn judge(log: &Log, because: String) -> EpisodeVerdict {
     let is_over = log.ending.is_some();
-    match (log.header.way, log.repetition()) {
+    match (log.header.way, log.end_repetition()) {
         (EnvWay::Host, Some(Some(_))) => EpisodeVerdict::Recorded(because),
         (EnvWay::Host, None) if !is_over => EpisodeVerdict::Recorded(because),
         _ => EpisodeVerdict::Differs(because),

@@ -138,7 +138,7 @@ impl<'a> Pages<'a> {
         let log = self.log;
         for record in &log.records {
             match record {
-                Record::Inputs { seat, life, block } => self.hear(*seat, *life, block)?,
+                Record::Inputs { seat, life, block } => self.accept_block(*seat, *life, block)?,
                 Record::Erased {
                     seat,
                     life,
@@ -148,7 +148,7 @@ impl<'a> Pages<'a> {
                     signature,
                 } => self.hear_erased(*seat, *life, (*first, *len), *leaf, signature)?,
                 Record::Actions { rows, .. } => self.play(rows)?,
-                Record::Change(change) => self.change(change)?,
+                Record::Change(change) => self.apply_change(change)?,
                 _ => {}
             }
         }
@@ -164,7 +164,12 @@ impl<'a> Pages<'a> {
         page.filter(is_it).ok_or_else(foreign)
     }
 
-    pub(super) fn hear(&mut self, seat: Seat, life: Life, block: &Block) -> Result<(), String> {
+    pub(super) fn accept_block(
+        &mut self,
+        seat: Seat,
+        life: Life,
+        block: &Block,
+    ) -> Result<(), String> {
         let inputs = block.inputs.iter().copied().map(Some);
         let leaf = leaf_of(block);
         self.page(seat, life)?
@@ -228,7 +233,7 @@ impl<'a> Pages<'a> {
         life.inputs.get((tick - life.first) as usize).copied()
     }
 
-    pub(super) fn change(&mut self, change: &Change) -> Result<(), String> {
+    pub(super) fn apply_change(&mut self, change: &Change) -> Result<(), String> {
         let (seat, life) = (change.seat, change.life);
         let of = format!("change {}: seat {}", change.number, seat.0);
         if let Some(page) = self.lives[seat.index()].last_mut()

@@ -18,7 +18,7 @@ pub(super) async fn name_altered(data: &Path, episodes: &mut [Verified]) -> anyh
         if !episodes.iter().any(is_altered) {
             return Ok(());
         }
-        let known = store::ledger(data).await?.logs;
+        let known = store::read_ledger(data).await?.logs;
         for found in episodes.iter_mut().filter(|found| is_altered(found)) {
             let bytes = fs::read(&found.path).unwrap_or_default();
             found.log_state = known.compare(&found.episode, &bytes);

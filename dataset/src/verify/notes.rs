@@ -77,7 +77,12 @@ impl OwnInputs {
     }
 
     /// Returns which own inputs of the page a frame has that the page has not sent.
-    pub(super) fn contradict(&self, seat: Seat, life: Life, frame: &Frame) -> Option<String> {
+    pub(super) fn find_contradiction(
+        &self,
+        seat: Seat,
+        life: Life,
+        frame: &Frame,
+    ) -> Option<String> {
         let (have, fresh) = (
             frame.have.get(seat.index())?,
             frame.fresh.get(seat.index())?,

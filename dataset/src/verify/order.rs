@@ -100,7 +100,7 @@ fn out_of_order(
 
 /// Returns the contradictions that the log names, unless the named inputs were not played, or there is no
 /// contradiction.
-pub(super) fn equivocations(log: &Log) -> Result<Vec<Equivocation>, String> {
+pub(super) fn find_equivocations(log: &Log) -> Result<Vec<Equivocation>, String> {
     let (rows, mut lives, mut found) = (log.rows(), BTreeMap::new(), Vec::new());
     let (mut changes, mut said) = (Vec::new(), SaidInputs::default());
     let played = |seat: Seat, tick: Tick| {
@@ -191,7 +191,7 @@ impl<'a> SaidInputs<'a> {
 
 /// Returns the pages that the log names, unless it lacks one or names one that did not simulate something else. Pages
 /// that were sent something else are not checked.
-pub(super) fn named(
+pub(super) fn find_unexcused(
     log: &Log,
     replica: &Replica,
     excused: &[Equivocation],

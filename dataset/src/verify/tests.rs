@@ -5,7 +5,9 @@ mod people;
 mod versions;
 
 use archive::Episode;
-use archive::fixtures::{PERSON, ZERO, ai, header, key, log_of, pages, played, two_pages};
+use archive::fixtures::{
+    PERSON, ZERO, ai_controller, header, key, log_of, pages, play_episode, two_pages,
+};
 use protocol::change::Change;
 use protocol::control::EndReason;
 use protocol::log::{Ending, Header, Record};
@@ -67,10 +69,10 @@ fn new_session(number: usize, participant: &str) -> NewSession {
 #[tokio::test]
 async fn a_played_episode_is_equal() {
     let (data, path, header) = folder().await;
-    let report = verify(data.path()).await.unwrap();
+    let report = verify_data(data.path()).await.unwrap();
     assert!(report.is_fine(), "{report}");
     let found = &report.episodes[0];
-    let digest = played(&header).digests.last().unwrap().1;
+    let digest = play_episode(&header).digests.last().unwrap().1;
     assert_eq!(
         (found.ticks, &found.digest, found.reason),
         (12, &format!("{digest:016x}"), Some("played"))
@@ -98,7 +100,7 @@ async fn a_running_and_torn_episode_is_verified_up_to_its_last_record() {
     let mut bytes = fs::read(&second).unwrap();
     bytes.extend([9, 0, 0]);
     fs::write(&second, &bytes).unwrap();
-    let report = verify(data.path()).await.unwrap();
+    let report = verify_data(data.path()).await.unwrap();
     let found = &report.episodes[1];
     assert_eq!(
         (found.ticks, found.reason, found.torn, &found.verdict),
@@ -118,7 +120,7 @@ async fn damage_and_forgery_are_found() {
     let mut damaged = bytes.clone();
     damaged[30] ^= 1;
     fs::write(&path, damaged).unwrap();
-    let report = verify(data.path()).await.unwrap();
+    let report = verify_data(data.path()).await.unwrap();
     assert!(
         matches!(&report.episodes[0].verdict, EpisodeVerdict::Differs(because) if because.starts_with("byte 8")),
         "{report}"
@@ -141,7 +143,7 @@ async fn damage_and_forgery_are_found() {
     claim.insert(claim.len() - 1, digest);
     for (records, word) in [(score, "score: 1000"), (claim, "seat 0")] {
         fs::write(&path, encode(&header, &records)).unwrap();
-        let report = verify(data.path()).await.unwrap();
+        let report = verify_data(data.path()).await.unwrap();
         assert!(
             matches!(&report.episodes[0].verdict, EpisodeVerdict::Differs(because) if because.contains(word)),
             "{report}"
@@ -164,7 +166,7 @@ async fn another_version_is_not_called_equal() {
         ),
     )
     .unwrap();
-    let report = verify(data.path()).await.unwrap();
+    let report = verify_data(data.path()).await.unwrap();
     assert!(
         matches!(&report.episodes[0].verdict, EpisodeVerdict::Unverified(because) if because.contains("0.9.0"))
     );
@@ -182,11 +184,11 @@ async fn a_missing_or_altered_module_is_found() {
         .with_extension("wasm");
     fs::write(&module, b"other").unwrap();
     assert_eq!(
-        verify(data.path()).await.unwrap().episodes[0].module,
+        verify_data(data.path()).await.unwrap().episodes[0].module,
         StoredModule::Altered
     );
     fs::remove_file(&module).unwrap();
-    let report = verify(data.path()).await.unwrap();
+    let report = verify_data(data.path()).await.unwrap();
     assert_eq!(report.episodes[0].module, StoredModule::Missing);
     assert!(!report.is_fine());
 }
@@ -227,7 +229,7 @@ async fn what_ends_while_it_is_verified_is_no_fault() {
     let folder = data.path().to_owned();
     let verifying = std::thread::spawn(move || {
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        runtime.block_on(verify(&folder)).unwrap()
+        runtime.block_on(verify_data(&folder)).unwrap()
     });
     let mut last = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
     let ending = running.end(EndReason::PartnerLeft).unwrap();
@@ -254,13 +256,13 @@ async fn an_end_that_the_file_could_not_take_is_told_by_the_database() {
     let (data, path, header) = folder().await;
     fs::write(&path, encode(&header, &[])).unwrap();
     let store = StudyStore::open(data.path()).await.unwrap();
-    let report = verify(data.path()).await.unwrap();
+    let report = verify_data(data.path()).await.unwrap();
     assert_eq!(report.episodes[0].reason, None);
     let ended = store
         .end_episode("e-1", EndReason::Technical, None, None)
         .await;
     ended.unwrap();
-    let report = verify(data.path()).await.unwrap();
+    let report = verify_data(data.path()).await.unwrap();
     assert!(report.is_fine(), "{report}");
     assert_eq!(report.episodes[0].reason, Some("technical"));
 }
@@ -269,7 +271,7 @@ async fn an_end_that_the_file_could_not_take_is_told_by_the_database() {
 async fn a_missing_database_beside_episodes_is_a_fault() {
     let (data, ..) = folder().await;
     fs::remove_file(data.path().join(store::FILE)).unwrap();
-    let report = verify(data.path()).await.unwrap();
+    let report = verify_data(data.path()).await.unwrap();
     assert!(report.lacks_database && !report.is_fine());
     let text = report.to_string();
     assert!(
@@ -279,7 +281,7 @@ async fn a_missing_database_beside_episodes_is_a_fault() {
     fs::remove_dir_all(data.path().join(archive::FOLDER)).unwrap();
     fs::create_dir(data.path().join(archive::FOLDER)).unwrap();
     assert!(
-        verify(data.path()).await.unwrap().is_fine(),
+        verify_data(data.path()).await.unwrap().is_fine(),
         "nothing was played"
     );
 }
@@ -304,7 +306,7 @@ async fn judged(header: &Header, records: &[Record]) -> (Verified, String) {
     fs::create_dir(&dir).unwrap();
     let bytes = encode(header, records);
     fs::write(archive::path(&dir, "e-1").unwrap(), bytes).unwrap();
-    let mut report = verify(data.path()).await.unwrap();
+    let mut report = verify_data(data.path()).await.unwrap();
     let found = report.episodes.remove(0);
     let because = match &found.verdict {
         EpisodeVerdict::Differs(because) => because.clone(),
@@ -362,7 +364,7 @@ async fn a_seat_must_change_hands_as_the_rules_say() {
     }
     // An AI partner that plays from the start has nobody to give the seat back to.
     let header = Header {
-        controllers: vec![PERSON, ai("idle")],
+        controllers: vec![PERSON, ai_controller("idle")],
         ..header
     };
     let back = Record::Change(Change {
@@ -389,16 +391,18 @@ async fn a_page_that_diverged_is_named_and_no_fault_of_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
     let [mut one, mut two] = pages(&header);
-    let all = played(&header);
-    episode.append_upload(ZERO, &one.part(&all, 0, 8)).unwrap();
-    let mut wrong = two.part(&all, 0, 8);
+    let all = play_episode(&header);
+    episode
+        .append_upload(ZERO, &one.upload_part(&all, 0, 8))
+        .unwrap();
+    let mut wrong = two.upload_part(&all, 0, 8);
     wrong.digests[0].1 ^= 1;
     assert!(!episode.append_upload(Seat(1), &wrong).unwrap().diverged);
     // It was asked to send its digests again.
     episode.recheck(Seat(1));
     wrong.recheck = 1;
     assert!(episode.append_upload(Seat(1), &wrong).unwrap().diverged);
-    episode.take_seat(Seat(1), ai("idle")).unwrap();
+    episode.take_seat(Seat(1), ai_controller("idle")).unwrap();
     let records = log_of(&mut episode).records;
     let (found, because) = judged(&header, &records).await;
     let named = DivergedPage {
@@ -453,7 +457,7 @@ async fn who_told_another_page_something_else_is_named_and_that_page_is_not() {
     let header = header([PERSON, PERSON], 40);
     let dir = tempfile::tempdir().unwrap();
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
-    let all = played(&header);
+    let all = play_episode(&header);
     say(&mut episode, 0, 8);
     let mut records = log_of(&mut episode).records;
     let durable = all.rows[2 * 5];
@@ -513,16 +517,18 @@ async fn who_told_another_page_something_else_is_named_and_that_page_is_not() {
 #[test]
 fn an_ai_partner_may_follow_directives_and_may_not_become_another_one() {
     let dir = tempfile::tempdir().unwrap();
-    let header = header([PERSON, ai("cook:wait")], 12);
+    let header = header([PERSON, ai_controller("cook:wait")], 12);
     let mut episode = Episode::create(dir.path(), header).unwrap();
-    let directed = episode.direct(Seat(1), "fetch_plate", None).unwrap();
+    let directed = episode
+        .apply_directive(Seat(1), "fetch_plate", None)
+        .unwrap();
     assert!(matches!(
         directed,
         server_core::arbiter::Directed::Applied(_)
     ));
     let log = log_of(&mut episode);
     assert_eq!(order::changes(&log), Ok(()));
-    episode.direct(Seat(1), "wait", None).unwrap();
+    episode.apply_directive(Seat(1), "wait", None).unwrap();
     let log = log_of(&mut episode);
     assert_eq!(order::changes(&log), Ok(()));
     // The first directive, and one after another.
@@ -532,7 +538,7 @@ fn an_ai_partner_may_follow_directives_and_may_not_become_another_one() {
             Record::Change(change) => Some(change),
             _ => None,
         });
-        changes.nth(number).unwrap().controller = ai("random");
+        changes.nth(number).unwrap().controller = ai_controller("random");
         let refused = order::changes(&forged).unwrap_err();
         assert!(refused.contains("nobody had lost it"), "{refused}");
     }

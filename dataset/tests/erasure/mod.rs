@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dataset::export::{ExportOptions, export};
-use dataset::verify::verify;
+use dataset::verify::verify_data;
 use protocol::Seat;
 use protocol::control::Answer;
 use protocol::log::{self, Header, LogWriter, Record};
@@ -96,7 +96,7 @@ fn traces_of_log(path: &Path, participant: &str) -> Traces {
 }
 
 fn traces_of_logs(data: &Path, participant: &str) -> Traces {
-    let files = archive::files(data).unwrap();
+    let files = archive::list_logs(data).unwrap();
     let all = files.iter().map(|path| traces_of_log(path, participant));
     all.flatten().collect()
 }
@@ -201,7 +201,7 @@ async fn of_who_is_erased_no_byte_is_left_and_of_the_others_every_byte() {
     let all: Vec<String> = theirs.keys().cloned().collect();
     assert_eq!(found_in(data, &theirs), all, "the partner keeps all");
 
-    let report = verify(data).await.unwrap();
+    let report = verify_data(data).await.unwrap();
     assert!(report.is_fine(), "{report}");
     let mut episodes = report.episodes.iter();
     let shared = episodes.find(|found| found.episode == TOGETHER).unwrap();
@@ -227,7 +227,7 @@ async fn of_who_is_erased_no_byte_is_left_and_of_the_others_every_byte() {
     let erased = erase(data, other, true).await.unwrap();
     assert!(erased.deleted_episodes.contains(&TOGETHER.to_owned()));
     assert_eq!(found_in(data, &theirs), [""; 0]);
-    let report = verify(data).await.unwrap();
+    let report = verify_data(data).await.unwrap();
     assert!(report.is_fine(), "{report}");
     let ids: Vec<&str> = report
         .episodes
@@ -255,7 +255,7 @@ async fn somebody_whom_nobody_knows_is_not_erased() {
         error.to_string().contains("nobody is called `P-NOBODY`"),
         "{error}"
     );
-    assert!(verify(dir.path()).await.unwrap().is_fine());
+    assert!(verify_data(dir.path()).await.unwrap().is_fine());
 }
 
 #[tokio::test]
@@ -266,7 +266,7 @@ async fn a_seat_may_be_withdrawn_only_of_those_who_withdrew() {
         .join("episodes")
         .join(format!("{TOGETHER}.coplay"));
     archive::withdraw_seats(&path, PAIR[0], true).unwrap();
-    let report = verify(dir.path()).await.unwrap();
+    let report = verify_data(dir.path()).await.unwrap();
     assert!(!report.is_fine());
     let said = report.to_string();
     let why = "the file says that the person of seat 0 withdrew; the database does not";
@@ -284,13 +284,13 @@ async fn the_bytes_of_a_name_are_in_no_file_of_any_version_once_it_is_opened() {
         let names: Traces = [("name".to_owned(), identifier.as_bytes().to_vec())].into();
         assert_eq!(found_in(dir.path(), &names), ["name"], "{name}");
         let store = StudyStore::read(dir.path()).await.unwrap();
-        let before = store.identifiers().await.unwrap();
+        let before = store.list_identifiers().await.unwrap();
         store.close().await;
         StudyStore::open(dir.path()).await.unwrap().close().await;
         assert_eq!(found_in(dir.path(), &names), [""; 0], "{name}");
         // A person with the key still finds everybody.
         let store = StudyStore::read(dir.path()).await.unwrap();
-        let after = store.identifiers().await.unwrap();
+        let after = store.list_identifiers().await.unwrap();
         store.close().await;
         assert!(after == before, "{name}");
         assert!(!after.is_empty(), "{name}");

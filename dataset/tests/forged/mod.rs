@@ -8,7 +8,7 @@ use dataset::export::{ExportOptions, ExportReport, StopFlag, export};
 use dataset::lerobot::export_lerobot;
 use dataset::minari::export_minari;
 use dataset::pay::{PaymentFormat, PaymentOrder, pay};
-use dataset::verify::{VerifyReport, verify};
+use dataset::verify::{VerifyReport, verify_data};
 use protocol::chain::{Chain, SigningKey};
 use protocol::log::{self, Log, Record};
 use protocol::{Controller, Life, Seat, Tick};
@@ -30,7 +30,7 @@ fn folder(name: &str) -> tempfile::TempDir {
 
 /// The file of the first episode, and its log.
 fn first_log(data: &Path) -> (PathBuf, Log) {
-    let path = archive::files(data).unwrap().remove(0);
+    let path = archive::list_logs(data).unwrap().remove(0);
     let log = log::read_log(&fs::read(&path).unwrap()).unwrap();
     (path, log)
 }
@@ -53,7 +53,7 @@ async fn end_anew(data: &Path) {
     )
     .await;
     let store = StudyStore::open(data).await.unwrap();
-    for path in archive::files(data).unwrap() {
+    for path in archive::list_logs(data).unwrap() {
         let bytes = fs::read(path).unwrap();
         let log = log::read_log(&bytes).unwrap();
         let Some(ending) = log.ending else { continue };
@@ -150,7 +150,7 @@ async fn a_log_that_claims_to_be_older_than_signatures_is_a_fault_and_in_no_expo
         fs::write(&path, log.to_bytes().unwrap()).unwrap();
         let words = "of version 4, in which nothing is signed";
         for _ in 0..2 {
-            let said = fault(&verify(dir.path()).await.unwrap());
+            let said = fault(&verify_data(dir.path()).await.unwrap());
             assert!(said.contains(words), "{said}");
             assert_left_out(dir.path(), words).await;
             // The same once a server of today has opened it.
@@ -189,18 +189,18 @@ async fn a_log_that_the_ledger_has_cannot_be_signed_anew_nor_lose_what_pages_not
         forge(&mut log);
         let forged = log.to_bytes().unwrap();
         end_anew(dir.path()).await;
-        let report = verify(dir.path()).await.unwrap();
+        let report = verify_data(dir.path()).await.unwrap();
         assert!(
             report.is_fine() && report.episodes[0].in_ledger,
             "{name}: {report}"
         );
         let noted = report.ledger.unwrap().hash;
         fs::write(&path, &forged).unwrap();
-        fault(&verify(dir.path()).await.unwrap());
+        fault(&verify_data(dir.path()).await.unwrap());
         assert_left_out(dir.path(), "the log").await;
         // It does not help either to remove the end of the ledger, if somebody has noted its hash.
         change_rows(dir.path(), "DELETE FROM ledger WHERE entry LIKE 'log %'").await;
-        let mut report = verify(dir.path()).await.unwrap();
+        let mut report = verify_data(dir.path()).await.unwrap();
         report.require_hash(&noted);
         assert!(!report.is_fine(), "{name}");
     }
@@ -209,7 +209,7 @@ async fn a_log_that_the_ledger_has_cannot_be_signed_anew_nor_lose_what_pages_not
 #[tokio::test]
 async fn a_log_of_an_earlier_program_is_sound_and_said_to_be_in_no_ledger() {
     let dir = folder("v5/overcooked-coord");
-    let report = verify(dir.path()).await.unwrap();
+    let report = verify_data(dir.path()).await.unwrap();
     assert!(report.is_fine() && !report.episodes[0].in_ledger);
     let said = report.to_string();
     let words = "1 ended episode whose log is not in the ledger";
@@ -234,7 +234,7 @@ async fn an_episode_that_the_ledger_has_cannot_go_or_begin_again_without_notice(
         if sql.starts_with("DELETE") {
             fs::remove_file(first_log(dir.path()).0).unwrap();
         }
-        let report = verify(dir.path()).await.unwrap();
+        let report = verify_data(dir.path()).await.unwrap();
         assert!(!report.is_fine(), "{report}");
         assert!(report.to_string().contains(words), "{report}");
     }
@@ -257,7 +257,7 @@ async fn a_log_is_entered_again_when_somebody_withdraws_and_a_forged_one_is_not(
             .await
             .unwrap();
         drop(locked);
-        let report = verify(data).await.unwrap();
+        let report = verify_data(data).await.unwrap();
         let found = report.episodes.iter();
         let mut found = found.filter(|found| found.path == together);
         let found = found.next().unwrap();

@@ -46,10 +46,10 @@ macro_rules! environments {
         /// [`ParamError`], also for an unknown id.
         pub fn visit<V: Visitor>(id: &str, params: &str, visitor: V) -> Result<V::Output, ParamError> {
             Ok(match id {
-                $(<$grid>::ID => visitor.visit_grid(build::<$grid>(params.as_bytes())?),)+
-                <$kitchen>::ID => visitor.visit_kitchen(build::<$kitchen>(params.as_bytes())?),
-                <$second>::ID => visitor.visit_kitchen_v2(build::<$second>(params.as_bytes())?),
-                $(<$other>::ID => visitor.visit(build::<$other>(params.as_bytes())?),)+
+                $(<$grid>::ID => visitor.visit_grid(build_environment::<$grid>(params.as_bytes())?),)+
+                <$kitchen>::ID => visitor.visit_kitchen(build_environment::<$kitchen>(params.as_bytes())?),
+                <$second>::ID => visitor.visit_kitchen_v2(build_environment::<$second>(params.as_bytes())?),
+                $(<$other>::ID => visitor.visit(build_environment::<$other>(params.as_bytes())?),)+
                 _ => {
                     return Err(ParamError {
                         field: "environment".into(),
@@ -134,7 +134,7 @@ pub trait Visitor {
 ///
 /// # Errors
 /// [`ParamError`] for an unknown id.
-pub fn sprites(id: &str) -> Result<&'static [Sprite], ParamError> {
+pub fn sprites_of(id: &str) -> Result<&'static [Sprite], ParamError> {
     struct Sprites;
     impl Visitor for Sprites {
         type Output = &'static [Sprite];
@@ -149,7 +149,7 @@ pub fn sprites(id: &str) -> Result<&'static [Sprite], ParamError> {
 ///
 /// # Errors
 /// [`ParamError`] with the field that is refused.
-pub fn build<E: Environment>(json: &[u8]) -> Result<E, ParamError> {
+pub fn build_environment<E: Environment>(json: &[u8]) -> Result<E, ParamError> {
     if json.is_empty() {
         return E::new(E::Params::default());
     }

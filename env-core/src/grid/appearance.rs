@@ -33,12 +33,15 @@ impl Appearance {
     ///
     /// # Errors
     /// [`ParamError`] for a seat, a name or a kind that cannot be.
-    pub(super) fn dress(&self, tables: &mut Tables) -> Result<(), ParamError> {
+    pub(super) fn dress_kinds(&self, tables: &mut Tables) -> Result<(), ParamError> {
         self.check(tables.seats)?;
         let plain = tables.kinds.clone();
         for (name, other) in &self.kinds {
             let field = format!("appearance.kinds.{name}");
-            let (id, like) = (tables.named(name, &field)?, tables.named(other, &field)?);
+            let (id, like) = (
+                tables.find_kind(name, &field)?,
+                tables.find_kind(other, &field)?,
+            );
             let kind = &mut tables.kinds[usize::from(id) - 1];
             let like = &plain[usize::from(like) - 1];
             (kind.sprite, kind.on) = (like.sprite.clone(), like.on.clone());
@@ -87,7 +90,7 @@ impl Appearance {
     }
 
     /// The look of the agent of a seat.
-    pub(crate) fn look(&self, seat: usize) -> usize {
+    pub(crate) fn look_of(&self, seat: usize) -> usize {
         self.agents
             .get(seat)
             .map_or(seat, |look| usize::from(*look))

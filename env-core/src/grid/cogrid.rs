@@ -87,7 +87,7 @@ pub(super) fn record_sights<X>(
     let mut sights = [Sight::default(); MAX_SEATS];
     for (seat, sight) in sights[..tables.seats].iter_mut().enumerate() {
         let agent = state.agents[seat];
-        let front = tables.front(agent.cell, agent.facing);
+        let front = tables.cell_in_front(agent.cell, agent.facing);
         *sight = Sight {
             reaches: tables.motion_of(actions, seat) == Motion::Reach,
             held: agent.held,

@@ -49,7 +49,7 @@ fn tell<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) -> 
     )?;
     for other in (0..tables.seats).filter(|&other| other != seat) {
         let agent = state.agents[other];
-        if !tables.sees(seat, own.cell, agent.cell) {
+        if !tables.can_see(seat, own.cell, agent.cell) {
             writeln!(out, "{} is out of sight.", capital(&partner(tables, other)))?;
             continue;
         }
@@ -64,7 +64,7 @@ fn tell<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) -> 
     for fixture in state
         .fixtures(tables)
         .filter(|fixture| fixture.kind() != EMPTY)
-        .filter(|fixture| tables.sees(seat, own.cell, fixture.cell()))
+        .filter(|fixture| tables.can_see(seat, own.cell, fixture.cell()))
     {
         let (what, at) = (
             bare(words(tables, fixture.kind())),
@@ -78,7 +78,7 @@ fn tell<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) -> 
 /// Tells the thing in front of an agent.
 fn ahead<X>(tables: &Tables, state: &State<X>, seat: usize) -> String {
     let own = state.agents[seat];
-    let front = tables.front(own.cell, own.facing);
+    let front = tables.cell_in_front(own.cell, own.facing);
     let mut others = (0..tables.seats).filter(|&other| other != seat);
     if front == own.cell {
         return "the edge".into();
@@ -195,7 +195,7 @@ fn things<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) -
             None => lines.push((what, [at].into())),
         }
     };
-    for cell in (0..tables.cells as u16).filter(|&cell| tables.sees(seat, from, cell)) {
+    for cell in (0..tables.cells as u16).filter(|&cell| tables.can_see(seat, from, cell)) {
         let (kind, lying) = (state.kind(cell), state.value(tables, cell));
         let Some(declared) = tables
             .kind(kind)
@@ -248,13 +248,13 @@ fn bare(words: &str) -> &str {
 }
 
 fn place(tables: &Tables, cell: u16) -> String {
-    let (row, col) = tables.place(cell);
+    let (row, col) = tables.column_and_row(cell);
     format!("row {}, column {}", row + 1, col + 1)
 }
 
 /// The way from one cell to another.
 fn way(tables: &Tables, from: u16, to: u16) -> String {
-    let ((row, col), (to_row, to_col)) = (tables.place(from), tables.place(to));
+    let ((row, col), (to_row, to_col)) = (tables.column_and_row(from), tables.column_and_row(to));
     let part = |from: usize, to: usize, less: &str, more: &str| {
         let side = if to < from { less } else { more };
         (from != to).then(|| format!("{} {side}", from.abs_diff(to)))

@@ -113,7 +113,7 @@ impl Pictures {
         }
         for seat in 0..tables.seats {
             if let Some(name) = tables.appearance.name(seat) {
-                label(seat, name, corner(tables, state.agents[seat].cell), out);
+                draw_label(seat, name, corner(tables, state.agents[seat].cell), out);
             }
         }
     }
@@ -134,7 +134,8 @@ impl Pictures {
             }
         };
         let raised = |cell: u16| tables.kind(state.kind(cell)).is_some_and(Kind::is_raised);
-        let beside = |direction| Some(tables.front(cell, direction)).filter(|&other| other != cell);
+        let beside =
+            |direction| Some(tables.cell_in_front(cell, direction)).filter(|&other| other != cell);
         if raised(cell) {
             let look = self.looks[usize::from(state.kind(cell)) - 1];
             picture(look.on);
@@ -143,7 +144,7 @@ impl Pictures {
             }
             return;
         }
-        let (row, col) = tables.place(cell);
+        let (row, col) = tables.column_and_row(cell);
         let light = (row + col) % 2;
         match self.floor {
             Some(floor) => picture(Some(floor[light])),
@@ -186,7 +187,7 @@ impl Pictures {
             None => {}
         }
         if lit > 0.0 {
-            ring(lit, [x, y], out);
+            draw_ring(lit, [x, y], out);
         }
         match hand {
             Hand::Container(_) => self.contents(tables, state, cell, out),
@@ -218,7 +219,7 @@ impl Pictures {
             }
         }
         if let Some(dish) = dish.filter(|_| fixture.working()) {
-            ring(1.0 - part(fixture.timer(), dish.time), [x, y], out);
+            draw_ring(1.0 - part(fixture.timer(), dish.time), [x, y], out);
         }
         if fixture.ready() {
             let steam = self.steam.map(|index| ([x + 0.2, y, 0.6, 0.6], index));
@@ -229,7 +230,7 @@ impl Pictures {
                 out.push(0, place, Shape::Sprite(index));
             }
             if ready.is_none() {
-                ring(1.0, [x, y], out);
+                draw_ring(1.0, [x, y], out);
             }
         }
     }
@@ -239,11 +240,11 @@ impl Pictures {
         let (corner, facing) = (corner(tables, agent.cell), agent.facing as usize);
         match &self.figures {
             Some(figures) => {
-                figures.draw_as(out, seat, tables.appearance.look(seat), facing, corner)
+                figures.draw_as(out, seat, tables.appearance.look_of(seat), facing, corner)
             }
             None => plain(
                 seat,
-                tables.appearance.look(seat),
+                tables.appearance.look_of(seat),
                 agent.facing,
                 corner,
                 out,
@@ -337,7 +338,7 @@ fn plain(seat: usize, look: usize, facing: Direction, [x, y]: [f32; 2], out: &mu
 }
 
 /// The name of an agent, at its feet and no wider than its cell.
-pub(crate) fn label(seat: usize, name: &str, [x, y]: [f32; 2], out: &mut DrawList) {
+pub(crate) fn draw_label(seat: usize, name: &str, [x, y]: [f32; 2], out: &mut DrawList) {
     let letters = name.chars().count() as f32;
     let height = if letters > 6.0 { 1.2 / letters } else { 0.2 };
     let place = [x, y + 0.98 - height, 1.0, height];
@@ -368,7 +369,7 @@ pub(crate) fn label(seat: usize, name: &str, [x, y]: [f32; 2], out: &mut DrawLis
 }
 
 /// A ring in the upper right of a cell.
-pub(crate) fn ring(part: f32, [x, y]: [f32; 2], out: &mut DrawList) {
+pub(crate) fn draw_ring(part: f32, [x, y]: [f32; 2], out: &mut DrawList) {
     let place = [x + 0.67, y + 0.03, 0.3, 0.3];
     out.push(0, [x + 0.64, y, 0.36, 0.36], Shape::Ellipse { color: INK });
     for (part, color) in [(1.0, TRACK), (part, GLOW)] {
@@ -381,7 +382,7 @@ fn part(timer: u8, time: u8) -> f32 {
 }
 
 fn corner(tables: &Tables, cell: u16) -> [f32; 2] {
-    let (row, col) = tables.place(cell);
+    let (row, col) = tables.column_and_row(cell);
     [col as f32, row as f32]
 }
 

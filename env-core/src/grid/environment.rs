@@ -71,7 +71,7 @@ impl<W: GridWorld, C: CogridRules<W>> Environment for Grid<W, C> {
     fn new(params: W::Params) -> Result<Self, ParamError> {
         let plan = W::plan(&params)?;
         let mut tables = Tables::new(&plan)?;
-        plan.appearance.dress(&mut tables)?;
+        plan.appearance.dress_kinds(&mut tables)?;
         let world = W::new(params, &tables)?;
         let observer = Observer::new(&world, &tables, &plan)?;
         let pictures = draw::Pictures::new(&tables, W::sprites(), plan.figures)?;
@@ -152,7 +152,7 @@ impl<W: GridWorld, C: CogridRules<W>> Environment for Grid<W, C> {
         self.pictures.draw(&self.tables, state, out);
         self.world.draw(&self.tables, state, out);
         if let Some(seat) = seat.filter(|&seat| seat < self.tables.seats) {
-            self.tables.cover(seat, state.agents[seat].cell, out);
+            self.tables.draw_cover(seat, state.agents[seat].cell, out);
         }
     }
 

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::seats::{everyone, seat_bits};
+use super::seats::{all_seats, seat_bits};
 use super::tables::Tables;
 use crate::contract::ParamError;
 use crate::draw::{DrawItem, DrawList, Shape};
@@ -37,7 +37,7 @@ impl Fog {
     /// [`ParamError`] for a seat that there is not.
     pub(super) fn fogged_seats(&self, count: usize) -> Result<u16, ParamError> {
         match self {
-            Self::All(all) => Ok(if *all { everyone(count) } else { 0 }),
+            Self::All(all) => Ok(if *all { all_seats(count) } else { 0 }),
             Self::Seats(seats) => seat_bits(seats, count, "fog"),
         }
     }
@@ -45,27 +45,28 @@ impl Fog {
 
 impl Tables {
     /// Checks whether the agent of a seat sees a cell from another cell.
-    pub fn sees(&self, seat: usize, from: u16, cell: u16) -> bool {
+    pub fn can_see(&self, seat: usize, from: u16, cell: u16) -> bool {
         let Some(radius) = self.view_radius.filter(|_| self.fog >> seat & 1 == 1) else {
             return true;
         };
-        let ((row, col), (other_row, other_col)) = (self.place(from), self.place(cell));
+        let ((row, col), (other_row, other_col)) =
+            (self.column_and_row(from), self.column_and_row(cell));
         let far = row.abs_diff(other_row).max(col.abs_diff(other_col));
         far <= usize::from(radius)
     }
 
     /// Removes from a picture everything in cells that the agent of a seat does not see from its cell, and covers
     /// them. Items outside the grid stay, such as a strip of orders below it.
-    pub(super) fn cover(&self, seat: usize, from: u16, out: &mut DrawList) {
+    pub(super) fn draw_cover(&self, seat: usize, from: u16, out: &mut DrawList) {
         if self.fog >> seat & 1 == 0 {
             return;
         }
         out.items.retain(|item| {
             self.cell_under(item)
-                .is_none_or(|cell| self.sees(seat, from, cell))
+                .is_none_or(|cell| self.can_see(seat, from, cell))
         });
-        for cell in (0..self.cells as u16).filter(|&cell| !self.sees(seat, from, cell)) {
-            let (row, col) = self.place(cell);
+        for cell in (0..self.cells as u16).filter(|&cell| !self.can_see(seat, from, cell)) {
+            let (row, col) = self.column_and_row(cell);
             let (radius, color) = (0.0, FOG);
             let place = [col as f32, row as f32, 1.0, 1.0];
             out.push(0, place, Shape::Rect { radius, color });

@@ -49,7 +49,7 @@ pub(super) fn perform_act<W: GridWorld, C: CogridRules<W>, const COGRID: bool>(
 ) -> Option<Interaction> {
     let tables = &grid.tables;
     let agent = state.agents[seat];
-    let cell = tables.front(agent.cell, agent.facing);
+    let cell = tables.cell_in_front(agent.cell, agent.facing);
     let taken = (0..tables.seats).any(|other| other != seat && state.agents[other].cell == cell);
     if taken {
         return None;
@@ -84,7 +84,7 @@ pub(super) fn would_act<W: GridWorld, C>(
         return true;
     }
     let agent = state.agents[seat];
-    let cell = tables.front(agent.cell, agent.facing);
+    let cell = tables.cell_in_front(agent.cell, agent.facing);
     if cell == agent.cell || state.done >> seat & 1 == 1 || state.occupied(tables, cell) {
         return false;
     }

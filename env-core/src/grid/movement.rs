@@ -57,7 +57,7 @@ fn step<X>(
     occupied: impl Fn(u16) -> bool,
 ) {
     agent.facing = wish.turned(agent.facing);
-    let target = tables.front(agent.cell, agent.facing);
+    let target = tables.cell_in_front(agent.cell, agent.facing);
     let free = wish.steps() & tables.walkable.has(state.kind(target)) & !occupied(target);
     // Chosen without a branch.
     agent.cell ^= (agent.cell ^ target) & u16::from(free).wrapping_neg();
@@ -78,7 +78,7 @@ fn resolve_at_once<X>(
         let wish = wishes[seat];
         let agent = &mut state.agents[seat];
         agent.facing = wish.turned(agent.facing);
-        let (cell, target) = (agent.cell, tables.front(agent.cell, agent.facing));
+        let (cell, target) = (agent.cell, tables.cell_in_front(agent.cell, agent.facing));
         let free = wish.steps() && tables.walkable.has(state.kind(target));
         wanted[seat] = if free { target } else { cell };
     }

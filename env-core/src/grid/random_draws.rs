@@ -32,7 +32,7 @@ pub struct Injected {
 
 /// The draws of the next step by the rules of CoGrid: its key, the uniform numbers, and the rank of each seat.
 /// A world draws uniform numbers in every step, or none at all.
-pub fn preview(draws: &Draws, seats: usize, rolls: &mut [f32]) -> (u64, [u8; MAX_SEATS]) {
+pub fn preview_draws(draws: &Draws, seats: usize, rolls: &mut [f32]) -> (u64, [u8; MAX_SEATS]) {
     let mut draws = draws.clone();
     let mut random = StepDraws::new(&mut draws, None);
     let key = random.key;

@@ -10,7 +10,7 @@ use super::kind::{EMPTY, KindId};
 use super::layout::GridGround;
 use super::random_draws::{Draws, MAX_ROLLS};
 use super::refusal::refuse;
-use super::seats::everyone;
+use super::seats::all_seats;
 use super::state::{Agent, CAPACITY, Direction, KIND, SLOTS, State, TIMER};
 use super::tables::{Hand, Tables};
 use super::{Grid, GridWorld};
@@ -170,7 +170,7 @@ pub(super) fn check_state<W: GridWorld, C>(grid: &Grid<W, C>, state: &State<W::E
     let known = |kind: KindId| usize::from(kind) <= tables.kinds.len();
     if state.memory.len() != tables.fixture_place(tables.fixtures)
         || !state.score.is_finite()
-        || state.done & !everyone(tables.seats) != 0
+        || state.done & !all_seats(tables.seats) != 0
         || matches!(state.draws, Draws::Numpy(_)) != tables.is_cogrid()
     {
         return false;

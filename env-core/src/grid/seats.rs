@@ -6,7 +6,7 @@ use super::refusal::refuse;
 use crate::contract::ParamError;
 
 /// The bits of all seats.
-pub(super) fn everyone(seats: usize) -> u16 {
+pub(super) fn all_seats(seats: usize) -> u16 {
     (u32::MAX >> (32 - seats)) as u16
 }
 

@@ -7,7 +7,7 @@ use super::kind::KindSet;
 use super::motion::Move;
 use super::random_draws::StepDraws;
 use super::reward::{CompiledWhen, Pay};
-use super::seats::everyone;
+use super::seats::all_seats;
 use super::state::{CAPACITY, COUNT, Direction, FIXTURE_HEAD, State, TIMER};
 use super::tables::Tables;
 use super::{Grid, GridWorld, interactions, movement};
@@ -21,7 +21,7 @@ pub(super) fn step_grid<W: GridWorld, C: CogridRules<W>>(
     outcome: &mut StepOutcome,
 ) {
     outcome.clear();
-    let everyone = everyone(grid.tables.seats);
+    let everyone = all_seats(grid.tables.seats);
     if grid.tables.is_cogrid() {
         // CoGrid: the world continues after the end, unpaid.
         advance::<W, C, true, ANY>(grid, state, actions, outcome);
@@ -104,7 +104,7 @@ fn advance<W: GridWorld, C: CogridRules<W>, const COGRID: bool, const SEATS: usi
             .after(tables, state, &agents[..seats], actions, &mut pay);
     }
     // CoGrid: what happens after the end counts no more.
-    if state.done != everyone(seats) {
+    if state.done != all_seats(seats) {
         state.score += pay.scored;
     }
 }
@@ -159,7 +159,7 @@ fn finish<W: GridWorld, C>(
         }
     }
     if state.steps >= grid.horizon {
-        outcome.truncated = everyone(seats)
+        outcome.truncated = all_seats(seats)
             & if grid.tables.is_cogrid() {
                 u16::MAX
             } else {

@@ -220,7 +220,7 @@ impl Tables {
             Names::AnyHand => Ok(KindSet(u64::MAX)),
             Names::EmptyHand => Ok(KindSet::EMPTY_HAND),
             Names::Of(names) => names.iter().try_fold(KindSet::default(), |set, name| {
-                Ok(set.with(self.named(name, field)?))
+                Ok(set.with(self.find_kind(name, field)?))
             }),
         }
     }
@@ -229,7 +229,7 @@ impl Tables {
     ///
     /// # Errors
     /// [`ParamError`] if no kind has the name.
-    pub fn named(&self, name: &str, field: &str) -> Result<KindId, ParamError> {
+    pub fn find_kind(&self, name: &str, field: &str) -> Result<KindId, ParamError> {
         self.id(name).map_or_else(
             || {
                 let known = self.kinds.iter().map(|kind| kind.name.as_str());
@@ -241,7 +241,7 @@ impl Tables {
 
     /// The kind with a name that comes into being during an episode: one without a record in the memory of a state.
     fn made(&self, name: &str, field: &str) -> Result<KindId, ParamError> {
-        let id = self.named(name, field)?;
+        let id = self.find_kind(name, field)?;
         match self.kind(id).map(|kind| &kind.usage) {
             Some(Use::Container { .. } | Use::Switch { .. }) => refuse(
                 field,
@@ -256,7 +256,7 @@ impl Tables {
 
     /// The cell in front of a cell; at the border the cell itself.
     #[inline]
-    pub fn front(&self, cell: u16, facing: Direction) -> u16 {
+    pub fn cell_in_front(&self, cell: u16, facing: Direction) -> u16 {
         self.fronts[usize::from(cell)][facing as usize]
     }
 
@@ -266,7 +266,7 @@ impl Tables {
     }
 
     /// Row and column of a cell.
-    pub fn place(&self, cell: u16) -> (usize, usize) {
+    pub fn column_and_row(&self, cell: u16) -> (usize, usize) {
         let cols = self.cols.max(1);
         (usize::from(cell) / cols, usize::from(cell) % cols)
     }

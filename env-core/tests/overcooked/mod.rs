@@ -388,7 +388,7 @@ fn the_schema_names_every_parameter_with_its_default() {
             .map(|layout| &layout["anyOf"][0]["enum"]);
         for layout in layouts.iter().flat_map(|names| names.as_array().unwrap()) {
             let params = format!(r#"{{"layout":{layout}}}"#);
-            env_core::envs::build::<E>(params.as_bytes()).unwrap();
+            env_core::envs::build_environment::<E>(params.as_bytes()).unwrap();
         }
     }
     keeps::<Overcooked>();

@@ -161,7 +161,7 @@ fn nobody_ever_stands_on_another_or_walks_through_a_wall() {
                     tables.motions[usize::from(action)],
                     Motion::Walk(_) | Motion::Forward
                 );
-                let went = tables.front(was.cell, agent.facing);
+                let went = tables.cell_in_front(was.cell, agent.facing);
                 assert!(
                     agent.cell == was.cell || walks && agent.cell == went,
                     "{place}: {was:?} did {action} and is {agent:?}"
@@ -185,7 +185,7 @@ fn an_agent_with_free_floor_in_front_and_nobody_near_moves() {
                 tables.motions[usize::from(action)],
                 Motion::Walk(_) | Motion::Forward
             );
-            let target = tables.front(was.cell, agent.facing);
+            let target = tables.cell_in_front(was.cell, agent.facing);
             let free = before == 0 && walks && tables.walkable.has(episode.state.kind(target));
             assert_eq!(
                 agent.cell,

@@ -2,7 +2,7 @@
 
 use env_core::conformance::check_batch;
 use env_core::contract::{Environment as _, ParamError};
-use env_core::envs::{build, open};
+use env_core::envs::{build_environment, open};
 use env_core::grid::{
     Act, Chart, Draws, Grid, GridWorld, Kind, Layout, Names, Recipe, Reward, Tables, Use, When,
     WorldPlan,
@@ -130,7 +130,7 @@ fn flaw(plan: &mut WorldPlan, flaw: &str) {
 }
 
 fn refusal(params: &str) -> String {
-    build::<Given>(params.as_bytes())
+    build_environment::<Given>(params.as_bytes())
         .map(drop)
         .unwrap_err()
         .to_string()
@@ -320,7 +320,7 @@ fn an_unknown_environment_is_refused_with_the_nearest() {
 
 #[test]
 fn a_state_whose_empty_places_are_not_fresh_is_refused() {
-    let grid = build::<Given>(br#"{"rows":["   ","   "]}"#).unwrap();
+    let grid = build_environment::<Given>(br#"{"rows":["   ","   "]}"#).unwrap();
     let state = grid.reset(1);
     assert!(grid.valid(&state));
     // One place for a switch, which this ground does not have, behind the kinds and the values of 6 cells.

@@ -75,7 +75,7 @@ impl GridWorld for World {
     }
 
     fn new(_: NoParams, tables: &Tables) -> Result<Self, ParamError> {
-        let goal = tables.named("goal", "kinds")?;
+        let goal = tables.find_kind("goal", "kinds")?;
         Ok(Self { goal })
     }
 

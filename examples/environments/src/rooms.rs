@@ -117,7 +117,7 @@ fn kinds() -> Vec<Kind> {
 impl World {
     /// Where a block goes that an agent pushes: on, if there is free floor.
     fn pushed(&self, tables: &Tables, state: &State<()>, seat: usize, cell: u16) -> Option<u16> {
-        let next = tables.front(cell, state.agents[seat].facing);
+        let next = tables.cell_in_front(cell, state.agents[seat].facing);
         let free = state.kind(next) == EMPTY && !state.occupied(tables, next);
         (state.kind(cell) == self.block && free).then_some(next)
     }
@@ -169,9 +169,9 @@ impl GridWorld for World {
 
     fn new(_: Params, tables: &Tables) -> Result<Self, ParamError> {
         Ok(Self {
-            gate: tables.named("gate", "kinds")?,
-            open_gate: tables.named("open_gate", "kinds")?,
-            block: tables.named("block", "kinds")?,
+            gate: tables.find_kind("gate", "kinds")?,
+            open_gate: tables.find_kind("open_gate", "kinds")?,
+            block: tables.find_kind("block", "kinds")?,
         })
     }
 

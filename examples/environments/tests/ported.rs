@@ -59,7 +59,7 @@ fn the_port_walks_as_the_original_until_somebody_arrives() {
             let actions: Vec<Action> = words("a").iter().map(|&action| action as Action).collect();
             env.step(&mut state, &actions, &mut outcome);
             for (seat, agent) in state.agents[..2].iter().enumerate() {
-                let (row, col) = env.tables().place(agent.cell);
+                let (row, col) = env.tables().column_and_row(agent.cell);
                 assert_eq!(
                     [row as u64, col as u64],
                     *numbers(&line["pos"][seat]),

@@ -107,7 +107,7 @@ impl Lowering {
     }
 
     /// Takes an output as the deciding one; returns its shape.
-    pub(super) fn decide(&mut self, output: &str) -> Lowered<Vec<usize>> {
+    pub(super) fn decide_output(&mut self, output: &str) -> Lowered<Vec<usize>> {
         let value = self.values.get(output).cloned();
         let live = match value {
             Some(Value::Chosen { by, .. })

@@ -27,7 +27,7 @@ const CHAINED: [&str; 3] = ["Max", "Min", "Sum"];
 
 impl Lowering {
     /// Calculates the result of a node whose inputs are constants; false if one is none.
-    pub(super) fn fold(&mut self, node: &Node) -> Lowered<bool> {
+    pub(super) fn fold_constants(&mut self, node: &Node) -> Lowered<bool> {
         let named = || node.inputs.iter().filter(|name| !name.is_empty());
         let fixed = |name: &String| matches!(self.values.get(name), Some(Value::Fixed(_)));
         let op = node.op.as_str();
@@ -58,7 +58,7 @@ impl Lowering {
         apart
             .values
             .insert(node.inputs[0].clone(), Value::Live(live));
-        if !apart.sum(node)? {
+        if !apart.lower_sum(node)? {
             return Ok(false);
         }
         let found = match apart.values.remove(&node.outputs[0]) {

@@ -2,7 +2,7 @@
 
 use policy::network::{KernelStep, Map, Pair};
 
-use super::moves::common;
+use super::moves::common_shape;
 use super::{Live, Lowered, Lowering, Value};
 use crate::proto::Node;
 use crate::tensor::{Data, Tensor};
@@ -12,7 +12,7 @@ const SELU: [f32; 2] = [1.673_263_2, 1.050_701];
 
 impl Lowering {
     /// Lowers a function of single values or of pairs; `None` if it is none.
-    pub(super) fn arithmetic(&mut self, node: &Node) -> Lowered<Option<Value>> {
+    pub(super) fn lower_arithmetic(&mut self, node: &Node) -> Lowered<Option<Value>> {
         if let Some((pair, is_turned)) = pair_of(&node.op) {
             let (left, right) = (self.input(node, 0)?, self.input(node, 1)?);
             let (left, right) = if is_turned {
@@ -20,7 +20,7 @@ impl Lowering {
             } else {
                 (left, right)
             };
-            return self.paired(pair, left, right).map(Some);
+            return self.lower_pair(pair, left, right).map(Some);
         }
         if let Some(map) = self.function(node)? {
             let from = self.input(node, 0)?;
@@ -121,7 +121,7 @@ impl Lowering {
         let mut value = self.input(node, 0)?;
         for (index, pair) in [(1, Pair::Max), (2, Pair::Min)] {
             if let Some(bound) = self.optional(node, index)? {
-                value = self.paired(pair, value, bound)?;
+                value = self.lower_pair(pair, value, bound)?;
             }
         }
         self.enlive(value)
@@ -148,28 +148,28 @@ impl Lowering {
         let first = self.input(node, 0)?;
         (1..node.inputs.len()).try_fold(first, |all, index| {
             let next = self.input(node, index)?;
-            self.paired(pair, all, next)
+            self.lower_pair(pair, all, next)
         })
     }
 
     /// The rest of a division: with the sign of the right value, or of the left one.
     fn modulo(&mut self, node: &Node) -> Lowered<Live> {
         let (left, right) = (self.input(node, 0)?, self.input(node, 1)?);
-        let times = self.paired(Pair::Div, left.clone(), right.clone())?;
+        let times = self.lower_pair(Pair::Div, left.clone(), right.clone())?;
         let times = self.enlive(times)?;
         let whole = match node.int("fmod", 0) {
             0 => self.map(Map::Floor, &times)?,
             _ => self.map(Map::Trunc, &times)?,
         };
-        let all = self.paired(Pair::Mul, Value::Live(whole), right)?;
-        let rest = self.paired(Pair::Sub, left, all)?;
+        let all = self.lower_pair(Pair::Mul, Value::Live(whole), right)?;
+        let rest = self.lower_pair(Pair::Sub, left, all)?;
         self.enlive(rest)
     }
 
     /// Values above 0; below, a share of them that was trained.
     fn sloped(&mut self, node: &Node) -> Lowered<Live> {
         let (from, slope) = (self.input(node, 0)?, self.input(node, 1)?);
-        let less = self.paired(Pair::Mul, from.clone(), slope)?;
+        let less = self.lower_pair(Pair::Mul, from.clone(), slope)?;
         let (from, less) = (self.enlive(from)?, self.enlive(less)?);
         let above = self.map(Map::Relu, &from)?;
         let to = self.register(crate::tensor::count(&from.shape)?)?;
@@ -186,11 +186,11 @@ impl Lowering {
     }
 
     /// A function of two values, each repeated to the shape of both.
-    pub(super) fn paired(&mut self, pair: Pair, left: Value, right: Value) -> Lowered<Value> {
-        let shape = common(left.shape(), right.shape())?;
+    pub(super) fn lower_pair(&mut self, pair: Pair, left: Value, right: Value) -> Lowered<Value> {
+        let shape = common_shape(left.shape(), right.shape())?;
         let (left, right) = (
-            self.broadcast(left, &shape)?,
-            self.broadcast(right, &shape)?,
+            self.broadcast_value(left, &shape)?,
+            self.broadcast_value(right, &shape)?,
         );
         if let (Value::Fixed(left), Value::Fixed(right)) = (&left, &right) {
             return folded(pair, left, right).map(Value::Fixed);

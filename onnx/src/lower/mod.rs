@@ -60,7 +60,7 @@ pub(crate) struct Lowering {
 }
 
 /// Lowers the part of a graph that decides.
-pub(crate) fn lower(
+pub(crate) fn lower_graph(
     graph: &Graph,
     spec: &Spec,
     encoding: Option<&str>,
@@ -118,7 +118,7 @@ fn one(
     let memory: Vec<_> = graph.inputs[taken..].iter().zip(next).collect();
     let mut wanted = vec![output];
     let nodes = loop {
-        let (nodes, names) = graph.needed(&wanted);
+        let (nodes, names) = graph.needed_nodes(&wanted);
         let more = memory.iter().find(|((enters, _), leaves)| {
             names.contains(enters) && !wanted.contains(&leaves.as_str())
         });
@@ -156,7 +156,7 @@ fn one(
         let value = lowering.live(leaves).map_err(OnnxError::Whole)?;
         lowering.network.memory[index].leaves = value.register;
     }
-    let shape = lowering.decide(output).map_err(OnnxError::Whole)?;
+    let shape = lowering.decide_output(output).map_err(OnnxError::Whole)?;
     Ok((lowering.network, shape))
 }
 
@@ -236,7 +236,7 @@ impl Lowering {
         for (((name, shape), field), len) in inputs.zip(lens) {
             let part = match len == all.shape[1] {
                 true => all.clone(),
-                false => self.part(&all, start, len)?,
+                false => self.take_part(&all, start, len)?,
             };
             let part = Live {
                 shape: shape.clone(),
@@ -267,13 +267,17 @@ impl Lowering {
                 node.domain
             ));
         }
-        if self.after_choice(node)? || self.movement(node)? || self.fold(node)? || self.sum(node)? {
+        if self.after_choice(node)?
+            || self.lower_movement(node)?
+            || self.fold_constants(node)?
+            || self.lower_sum(node)?
+        {
             return Ok(());
         }
         match node.op.as_str() {
-            "LSTM" => self.lstm(node),
-            "GRU" => self.gru(node),
-            "RNN" => self.rnn(node),
+            "LSTM" => self.lower_lstm(node),
+            "GRU" => self.lower_gru(node),
+            "RNN" => self.lower_rnn(node),
             op @ ("If" | "Loop" | "Scan") => Err(format!(
                 "`{op}` repeats or skips a part of the model; export a single step of the policy, without loops"
             )),

@@ -17,7 +17,7 @@ impl Value {
 
 impl Lowering {
     /// Lowers an operator that moves values; false if it is none.
-    pub(super) fn movement(&mut self, node: &Node) -> Lowered<bool> {
+    pub(super) fn lower_movement(&mut self, node: &Node) -> Lowered<bool> {
         let value = match node.op.as_str() {
             "Identity" | "Dropout" | "CastLike" => self.input(node, 0)?,
             "Cast" => self.cast(node)?,
@@ -38,21 +38,21 @@ impl Lowering {
                 };
                 let (rows, columns) = value.shape().split_at(at);
                 let shape = vec![rows.iter().product(), columns.iter().product()];
-                reshaped(value, shape)?
+                reshape_value(value, shape)?
             }
             "Squeeze" | "Unsqueeze" => self.squeeze(node)?,
             "Transpose" => self.transpose(node)?,
             "Concat" => self.concat(node)?,
-            "Slice" => self.slice(node)?,
+            "Slice" => self.lower_slice(node)?,
             "Gather" => self.gather(node)?,
             "Split" => return self.split(node).map(|()| true),
             "Expand" => {
                 let shape = self.sizes(node, 1)?.ok_or("it has no shape")?;
                 let value = self.input(node, 0)?;
-                let shape = common(value.shape(), &shape)?;
-                self.broadcast(value, &shape)?
+                let shape = common_shape(value.shape(), &shape)?;
+                self.broadcast_value(value, &shape)?
             }
-            _ => match self.rearrangement(node)? {
+            _ => match self.lower_rearrangement(node)? {
                 Some(value) => value,
                 None => return Ok(false),
             },
@@ -62,7 +62,7 @@ impl Lowering {
     }
 
     /// Values of these, one after the other, by their places.
-    pub(super) fn moved(
+    pub(super) fn move_values(
         &mut self,
         from: Vec<Value>,
         shape: Vec<usize>,
@@ -70,7 +70,7 @@ impl Lowering {
     ) -> Lowered<Value> {
         count(&shape)?;
         if let [Value::Fixed(tensor)] = from.as_slice() {
-            return Ok(Value::Fixed(tensor.pick(shape, &places)));
+            return Ok(Value::Fixed(tensor.pick_values(shape, &places)));
         }
         if let [Value::Live(live)] = from.as_slice()
             && count(&live.shape)? == places.len()
@@ -97,16 +97,16 @@ impl Lowering {
     }
 
     /// A part of a value along its last axis.
-    pub(super) fn part(&mut self, from: &Live, start: usize, len: usize) -> Lowered<Live> {
+    pub(super) fn take_part(&mut self, from: &Live, start: usize, len: usize) -> Lowered<Live> {
         let places = (start..start + len).collect();
-        match self.moved(vec![Value::Live(from.clone())], vec![1, len], places)? {
+        match self.move_values(vec![Value::Live(from.clone())], vec![1, len], places)? {
             Value::Live(live) => Ok(live),
             _ => Err("a part of a value is none".into()),
         }
     }
 
     /// A value repeated along axes of size 1 until it has a shape.
-    pub(super) fn broadcast(&mut self, value: Value, shape: &[usize]) -> Lowered<Value> {
+    pub(super) fn broadcast_value(&mut self, value: Value, shape: &[usize]) -> Lowered<Value> {
         if value.shape() == shape {
             return Ok(value);
         }
@@ -116,7 +116,7 @@ impl Lowering {
         let along = own.iter().zip(strides(&own));
         steps.extend(along.map(|(len, stride)| if *len == 1 { 0 } else { stride as isize }));
         let places = places(shape, &steps, 0)?;
-        self.moved(vec![value], shape.to_vec(), places)
+        self.move_values(vec![value], shape.to_vec(), places)
     }
 
     /// An input that tells sizes, axes or places.
@@ -134,7 +134,7 @@ impl Lowering {
     }
 
     /// Whole numbers that are an attribute in early versions, and later an input.
-    pub(super) fn whole(
+    pub(super) fn read_wholes(
         &self,
         node: &Node,
         attribute: &str,
@@ -194,12 +194,14 @@ impl Lowering {
             return Err("it fills with more than one value".into());
         }
         let places = vec![0; count(&shape)?];
-        Ok(Value::Fixed(value.pick(shape, &places)))
+        Ok(Value::Fixed(value.pick_values(shape, &places)))
     }
 
     fn reshape(&self, node: &Node) -> Lowered<Value> {
         let value = self.input(node, 0)?;
-        let wanted = self.whole(node, "shape", 1)?.ok_or("it has no shape")?;
+        let wanted = self
+            .read_wholes(node, "shape", 1)?
+            .ok_or("it has no shape")?;
         let all = count(value.shape())?;
         let mut shape = Vec::new();
         for (axis, size) in wanted.iter().enumerate() {
@@ -216,12 +218,12 @@ impl Lowering {
             shape[open] = 1;
             shape[open] = all / count(&shape)?;
         }
-        reshaped(value, shape)
+        reshape_value(value, shape)
     }
 
     fn squeeze(&self, node: &Node) -> Lowered<Value> {
         let value = self.input(node, 0)?;
-        let axes = self.whole(node, "axes", 1)?;
+        let axes = self.read_wholes(node, "axes", 1)?;
         let mut shape = value.shape().to_vec();
         if node.op == "Squeeze" {
             let rank = shape.len();
@@ -237,7 +239,7 @@ impl Lowering {
                 axes.as_ref()
                     .map_or(*len != 1, |axes| !axes.contains(&(at - 1)))
             });
-            return reshaped(value, shape);
+            return reshape_value(value, shape);
         }
         let axes = axes.ok_or("it names no axes")?;
         let rank = shape.len() + axes.len();
@@ -252,7 +254,7 @@ impl Lowering {
             }
             shape.insert(axis, 1);
         }
-        reshaped(value, shape)
+        reshape_value(value, shape)
     }
 
     fn transpose(&mut self, node: &Node) -> Lowered<Value> {
@@ -265,11 +267,11 @@ impl Lowering {
                 .collect::<Lowered<_>>()?,
             None => (0..rank).rev().collect(),
         };
-        self.permuted(value, &order)
+        self.permute_axes(value, &order)
     }
 
     /// A value in another order of axes.
-    pub(super) fn permuted(&mut self, value: Value, order: &[usize]) -> Lowered<Value> {
+    pub(super) fn permute_axes(&mut self, value: Value, order: &[usize]) -> Lowered<Value> {
         let mut sorted = order.to_vec();
         sorted.sort_unstable();
         if !sorted.into_iter().eq(0..value.shape().len()) {
@@ -279,7 +281,7 @@ impl Lowering {
         let steps: Vec<isize> = order.iter().map(|axis| strides[*axis] as isize).collect();
         let shape: Vec<usize> = order.iter().map(|axis| value.shape()[*axis]).collect();
         let places = places(&shape, &steps, 0)?;
-        self.moved(vec![value], shape, places)
+        self.move_values(vec![value], shape, places)
     }
 
     fn concat(&mut self, node: &Node) -> Lowered<Value> {
@@ -309,7 +311,7 @@ impl Lowering {
             return Ok(Value::Fixed(tensor));
         }
         let places = interleaved(&parts, axis, &shape);
-        self.moved(parts, shape, places)
+        self.move_values(parts, shape, places)
     }
 
     fn gather(&mut self, node: &Node) -> Lowered<Value> {
@@ -339,12 +341,12 @@ impl Lowering {
                 places.extend(start..start + inner);
             }
         }
-        self.moved(vec![value], shape, places)
+        self.move_values(vec![value], shape, places)
     }
 }
 
 /// A value of another shape with as many values.
-pub(super) fn reshaped(value: Value, shape: Vec<usize>) -> Lowered<Value> {
+pub(super) fn reshape_value(value: Value, shape: Vec<usize>) -> Lowered<Value> {
     if count(value.shape())? != count(&shape)? {
         return Err(format!(
             "{:?} cannot become {shape:?}; export with a batch of 1, or a batch that may vary",
@@ -359,7 +361,7 @@ pub(super) fn reshaped(value: Value, shape: Vec<usize>) -> Lowered<Value> {
 }
 
 /// The shape that both can be repeated to.
-pub(super) fn common(left: &[usize], right: &[usize]) -> Lowered<Vec<usize>> {
+pub(super) fn common_shape(left: &[usize], right: &[usize]) -> Lowered<Vec<usize>> {
     let rank = left.len().max(right.len());
     let len = |shape: &[usize], axis: usize| {
         (axis + shape.len())
@@ -437,5 +439,5 @@ fn joined(parts: &[Value], axis: usize, shape: &[usize]) -> Option<Tensor> {
         shape: vec![len],
         data,
     };
-    Some(all.pick(shape.to_vec(), &interleaved(parts, axis, shape)))
+    Some(all.pick_values(shape.to_vec(), &interleaved(parts, axis, shape)))
 }

@@ -2,7 +2,7 @@
 
 use policy::network::{Conv, KernelStep, Pooling};
 
-use super::sums::{pads, small, spread};
+use super::sums::{as_small, read_pads, spread_shape};
 use super::{Live, Lowered, Lowering};
 use crate::proto::Node;
 use crate::tensor::count;
@@ -14,12 +14,12 @@ impl Lowering {
         let from = self.enlive(from)?;
         // One dimension is a row of two.
         let lift = from.shape.len() == 3;
-        let (batch, channels, size) = spread(&from.shape)?;
+        let (batch, channels, size) = spread_shape(&from.shape)?;
         let twice = |name: &str| -> Lowered<Option<[u32; 2]>> {
             match (lift, node.ints(name)) {
                 (_, None) => Ok(None),
-                (true, Some([it])) => Ok(Some([1, small(*it)?])),
-                (false, Some([a, b])) => Ok(Some([small(*a)?, small(*b)?])),
+                (true, Some([it])) => Ok(Some([1, as_small(*it)?])),
+                (false, Some([a, b])) => Ok(Some([as_small(*a)?, as_small(*b)?])),
                 (_, Some(ints)) => Err(format!("`{name}` is {ints:?}")),
             }
         };
@@ -40,7 +40,7 @@ impl Lowering {
                 shape.kernel, from.shape
             ));
         }
-        shape.pads = pads(node, &shape, lift)?;
+        shape.pads = read_pads(node, &shape, lift)?;
         let pooling = match (node.op.as_str(), node.int("count_include_pad", 0)) {
             ("MaxPool", _) => Pooling::Max,
             (_, 0) => Pooling::Mean,

@@ -2,8 +2,8 @@
 
 use policy::network::{KernelStep, Map, Matrices, Pair};
 
-use super::moves::{common, reshaped};
-use super::sums::transposed;
+use super::moves::{common_shape, reshape_value};
+use super::sums::transpose_values;
 use super::{Live, Lowered, Lowering, Value};
 use crate::proto::Node;
 use crate::tensor::count;
@@ -61,17 +61,17 @@ impl Lowering {
             }
             let value = match node.int(turned, 0) {
                 0 => value,
-                _ => self.permuted(value, &[1, 0])?,
+                _ => self.permute_axes(value, &[1, 0])?,
             };
             factors.push(self.enlive(value)?);
         }
-        let mut found = self.batched(&factors[0], &factors[1])?;
+        let mut found = self.lower_batched(&factors[0], &factors[1])?;
         let (alpha, beta) = (node.float("alpha", 1.0), node.float("beta", 1.0));
         if alpha != 1.0 {
             found = self.map(Map::Scale(alpha, 1.0), &found)?;
         }
         if let Some(more) = self.optional(node, 2)? {
-            let more = self.broadcast(more, &found.shape)?;
+            let more = self.broadcast_value(more, &found.shape)?;
             let mut more = self.enlive(more)?;
             if beta != 1.0 {
                 more = self.map(Map::Scale(beta, 1.0), &more)?;
@@ -94,25 +94,25 @@ impl Lowering {
         }
         let (is_row, is_column) = (left.shape().len() == 1, right.shape().len() == 1);
         let left = match *left.shape() {
-            [len] => reshaped(left, vec![1, len])?,
+            [len] => reshape_value(left, vec![1, len])?,
             _ => left,
         };
         let right = match *right.shape() {
-            [len] => reshaped(right, vec![len, 1])?,
+            [len] => reshape_value(right, vec![len, 1])?,
             _ => right,
         };
         let (a, b) = (left.shape().to_vec(), right.shape().to_vec());
         if a.len() < 2 || b.len() < 2 {
             return Err(format!("a product of {a:?} and {b:?}"));
         }
-        let batch = common(&a[..a.len() - 2], &b[..b.len() - 2])?;
+        let batch = common_shape(&a[..a.len() - 2], &b[..b.len() - 2])?;
         let full = |own: &[usize]| [&batch, &own[own.len() - 2..]].concat();
         let (left, right) = (
-            self.broadcast(left, &full(&a))?,
-            self.broadcast(right, &full(&b))?,
+            self.broadcast_value(left, &full(&a))?,
+            self.broadcast_value(right, &full(&b))?,
         );
         let (left, right) = (self.enlive(left)?, self.enlive(right)?);
-        let found = self.batched(&left, &right)?;
+        let found = self.lower_batched(&left, &right)?;
         let mut shape = found.shape.clone();
         if is_column {
             shape.pop();
@@ -124,7 +124,7 @@ impl Lowering {
     }
 
     /// Products of matrices, one for each place of the axes before the last two.
-    pub(super) fn batched(&mut self, left: &Live, right: &Live) -> Lowered<Live> {
+    pub(super) fn lower_batched(&mut self, left: &Live, right: &Live) -> Lowered<Live> {
         let rank = left.shape.len();
         let (batch, [rows, inner]) = (&left.shape[..rank - 2], last_two(&left.shape));
         let [own, columns] = last_two(&right.shape);
@@ -181,7 +181,11 @@ impl Lowering {
         }
         match turned {
             false => Ok((rows, columns, tensor.floats())),
-            true => Ok((columns, rows, transposed(&tensor.floats(), rows, columns))),
+            true => Ok((
+                columns,
+                rows,
+                transpose_values(&tensor.floats(), rows, columns),
+            )),
         }
     }
 
@@ -224,7 +228,7 @@ impl Lowering {
         }
         let len: usize = gone.iter().map(|at| live.shape[*at]).product();
         let rows = self.permuted_live(&live, &[&kept[..], &gone].concat())?;
-        let found = self.reduced(&rows, len, policy::network::Reduction::Sum)?;
+        let found = self.lower_reduction(&rows, len, policy::network::Reduction::Sum)?;
         let shape = kept.iter().map(|at| live.shape[*at]).collect();
         let letters = kept.iter().map(|at| letters[*at]).collect();
         Ok((letters, Live { shape, ..found }))
@@ -281,7 +285,7 @@ impl Lowering {
             shape: vec![batches, depth, width],
             ..self.permuted_live(&right, &order_right)?
         };
-        let found = self.batched(&left, &right)?;
+        let found = self.lower_batched(&left, &right)?;
         Ok((letters, Live { shape, ..found }))
     }
 }

@@ -2,14 +2,14 @@
 
 use policy::network::{KernelStep, Map, Pair};
 
-use super::moves::{common, reshaped};
+use super::moves::{common_shape, reshape_value};
 use super::{Live, Lowered, Lowering, Value, axis};
 use crate::proto::Node;
 use crate::tensor::{Data, Tensor, count, strides};
 
 impl Lowering {
     /// Lowers an operator that rearranges values; `None` if it is none.
-    pub(super) fn rearrangement(&mut self, node: &Node) -> Lowered<Option<Value>> {
+    pub(super) fn lower_rearrangement(&mut self, node: &Node) -> Lowered<Option<Value>> {
         Ok(Some(match node.op.as_str() {
             "Where" => self.choose(node)?,
             "Pad" => self.padded(node)?,
@@ -33,11 +33,14 @@ impl Lowering {
     fn choose(&mut self, node: &Node) -> Lowered<Value> {
         let [condition, left, right] = [0, 1, 2].map(|index| self.input(node, index));
         let (condition, left, right) = (condition?, left?, right?);
-        let shape = common(&common(condition.shape(), left.shape())?, right.shape())?;
-        let condition = self.broadcast(condition, &shape)?;
+        let shape = common_shape(
+            &common_shape(condition.shape(), left.shape())?,
+            right.shape(),
+        )?;
+        let condition = self.broadcast_value(condition, &shape)?;
         let (left, right) = (
-            self.broadcast(left, &shape)?,
-            self.broadcast(right, &shape)?,
+            self.broadcast_value(left, &shape)?,
+            self.broadcast_value(right, &shape)?,
         );
         if let Value::Fixed(condition) = &condition {
             let len = count(&shape)?;
@@ -50,9 +53,11 @@ impl Lowering {
                 return Ok(right);
             }
             if let (Value::Fixed(left), Value::Fixed(right)) = (&left, &right) {
-                return Ok(Value::Fixed(beside(left, right).pick(shape, &places)));
+                return Ok(Value::Fixed(
+                    beside(left, right).pick_values(shape, &places),
+                ));
             }
-            return self.moved(vec![left, right], shape, places);
+            return self.move_values(vec![left, right], shape, places);
         }
         let (condition, left, right) = (
             self.enlive(condition)?,
@@ -94,17 +99,17 @@ impl Lowering {
             }
         }
         if !places.contains(&all) {
-            return self.moved(vec![from], shape, places);
+            return self.move_values(vec![from], shape, places);
         }
         let outside = Tensor {
             shape: vec![1],
             data: Data::Floats(vec![outside]),
         };
         match from {
-            Value::Fixed(tensor) => {
-                Ok(Value::Fixed(beside(&tensor, &outside).pick(shape, &places)))
-            }
-            from => self.moved(vec![from, Value::Fixed(outside)], shape, places),
+            Value::Fixed(tensor) => Ok(Value::Fixed(
+                beside(&tensor, &outside).pick_values(shape, &places),
+            )),
+            from => self.move_values(vec![from, Value::Fixed(outside)], shape, places),
         }
     }
 
@@ -112,7 +117,9 @@ impl Lowering {
         let from = self.input(node, 0)?;
         let own = from.shape().to_vec();
         let rank = own.len();
-        let pads = self.whole(node, "pads", 1)?.ok_or("it has no `pads`")?;
+        let pads = self
+            .read_wholes(node, "pads", 1)?
+            .ok_or("it has no `pads`")?;
         let axes: Vec<usize> = match self.fixed(node, 3)? {
             Some(axes) => {
                 let axes = axes.whole()?.iter().map(|it| axis(*it, rank));
@@ -230,7 +237,7 @@ impl Lowering {
             shape: vec![all, 1],
             ..indices.clone()
         };
-        let wide = self.broadcast(Value::Live(rows), &[all, len])?;
+        let wide = self.broadcast_value(Value::Live(rows), &[all, len])?;
         let wide = self.enlive(wide)?;
         let own = Tensor {
             shape: vec![all, len],
@@ -271,13 +278,13 @@ impl Lowering {
         let width = rest.iter().product::<usize>();
         let picked = self.is_index(indices, len)?;
         let rows = count(&indices.shape)?;
-        let table = reshaped(table, vec![1, len, width])?;
+        let table = reshape_value(table, vec![1, len, width])?;
         let table = self.enlive(table)?;
         let picked = Live {
             shape: vec![1, rows, len],
             ..picked
         };
-        let found = self.batched(&picked, &table)?;
+        let found = self.lower_batched(&picked, &table)?;
         let shape = [indices.shape.clone(), rest].concat();
         Ok(Value::Live(Live { shape, ..found }))
     }
@@ -330,7 +337,7 @@ impl Lowering {
             places.extend(start..start + width);
         }
         let shape = [&indices.shape[..indices.shape.len() - 1], rest].concat();
-        self.moved(vec![from], shape, places)
+        self.move_values(vec![from], shape, places)
     }
 }
 

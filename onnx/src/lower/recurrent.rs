@@ -19,7 +19,7 @@ struct Cell {
 }
 
 impl Lowering {
-    pub(super) fn lstm(&mut self, node: &Node) -> Lowered<()> {
+    pub(super) fn lower_lstm(&mut self, node: &Node) -> Lowered<()> {
         let cell = self.cell(node, 4, &["Sigmoid", "Tanh", "Tanh"])?;
         if self.optional(node, 7)?.is_some() || node.int("input_forget", 0) != 0 {
             return Err("peepholes and coupled gates cannot be played".into());
@@ -32,7 +32,7 @@ impl Lowering {
         );
         let sum = self.pair(Pair::Add, &given, &kept)?;
         let mut gate = |index: usize, map: Map| {
-            let part = self.part(&sum, index * size, size)?;
+            let part = self.take_part(&sum, index * size, size)?;
             self.map(map, &part)
         };
         let (enter, leave, keep) = (
@@ -60,7 +60,7 @@ impl Lowering {
         Ok(())
     }
 
-    pub(super) fn gru(&mut self, node: &Node) -> Lowered<()> {
+    pub(super) fn lower_gru(&mut self, node: &Node) -> Lowered<()> {
         let cell = self.cell(node, 3, &["Sigmoid", "Tanh"])?;
         let size = cell.hidden;
         let before = self.before(node, 5, size)?;
@@ -70,8 +70,8 @@ impl Lowering {
         );
         let mut gate = |index: usize| {
             let (given, kept) = (
-                self.part(&given, index * size, size)?,
-                self.part(&kept, index * size, size)?,
+                self.take_part(&given, index * size, size)?,
+                self.take_part(&kept, index * size, size)?,
             );
             let sum = self.pair(Pair::Add, &given, &kept)?;
             self.map(Map::Sigmoid, &sum)
@@ -87,7 +87,7 @@ impl Lowering {
                 self.pair(Pair::Mul, &reset, &kept)?
             }
         };
-        let given = self.part(&given, 2 * size, size)?;
+        let given = self.take_part(&given, 2 * size, size)?;
         let sum = self.pair(Pair::Add, &given, &kept)?;
         let fresh = self.map(Map::Tanh, &sum)?;
         // (1 - z) · fresh + z · before
@@ -106,7 +106,7 @@ impl Lowering {
         Ok(())
     }
 
-    pub(super) fn rnn(&mut self, node: &Node) -> Lowered<()> {
+    pub(super) fn lower_rnn(&mut self, node: &Node) -> Lowered<()> {
         let own = node.texts("activations");
         let map = match own.first().map(String::as_str) {
             Some("Relu") => Map::Relu,

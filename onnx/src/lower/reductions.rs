@@ -33,12 +33,12 @@ impl Lowering {
 
     /// The same values in another order of axes.
     pub(super) fn permuted_live(&mut self, from: &Live, order: &[usize]) -> Lowered<Live> {
-        let value = self.permuted(Value::Live(from.clone()), order)?;
+        let value = self.permute_axes(Value::Live(from.clone()), order)?;
         self.enlive(value)
     }
 
     /// One value for each row of so many.
-    pub(super) fn reduced(
+    pub(super) fn lower_reduction(
         &mut self,
         from: &Live,
         len: usize,
@@ -63,14 +63,16 @@ impl Lowering {
             shape: vec![count(&row.shape)?, 1],
             ..row.clone()
         };
-        let wide = self.broadcast(Value::Live(wide), &[count(&row.shape)?, len])?;
+        let wide = self.broadcast_value(Value::Live(wide), &[count(&row.shape)?, len])?;
         let wide = self.enlive(wide)?;
         self.pair(pair, from, &wide)
     }
 
     /// The axes that a node reduces: named in an attribute, or in an input; `None` for all of them.
     fn axes(&self, node: &Node, rank: usize) -> Lowered<Option<Vec<usize>>> {
-        let named = self.whole(node, "axes", 1)?.filter(|it| !it.is_empty());
+        let named = self
+            .read_wholes(node, "axes", 1)?
+            .filter(|it| !it.is_empty());
         let Some(named) = named else {
             return Ok(None);
         };
@@ -110,28 +112,28 @@ impl Lowering {
             _ => None,
         };
         if let Some(reduction) = simple {
-            return self.reduced(rows, len, reduction);
+            return self.lower_reduction(rows, len, reduction);
         }
         match kind {
             "L1" => {
                 let sizes = self.map(Map::Abs, rows)?;
-                self.reduced(&sizes, len, Reduction::Sum)
+                self.lower_reduction(&sizes, len, Reduction::Sum)
             }
             "L2" | "SumSquare" => {
                 let squares = self.pair(Pair::Mul, rows, rows)?;
-                let sum = self.reduced(&squares, len, Reduction::Sum)?;
+                let sum = self.lower_reduction(&squares, len, Reduction::Sum)?;
                 match kind {
                     "L2" => self.map(Map::Sqrt, &sum),
                     _ => Ok(sum),
                 }
             }
             "LogSum" => {
-                let sum = self.reduced(rows, len, Reduction::Sum)?;
+                let sum = self.lower_reduction(rows, len, Reduction::Sum)?;
                 self.map(Map::Log, &sum)
             }
             "LogSumExp" => {
                 let (_, powers, top) = self.exponentials(rows, len)?;
-                let sum = self.reduced(&powers, len, Reduction::Sum)?;
+                let sum = self.lower_reduction(&powers, len, Reduction::Sum)?;
                 let log = self.map(Map::Log, &sum)?;
                 self.pair(Pair::Add, &log, &top)
             }
@@ -141,7 +143,7 @@ impl Lowering {
 
     /// Each value less the greatest of its row, the exponential of that, and the greatest.
     fn exponentials(&mut self, rows: &Live, len: usize) -> Lowered<(Live, Live, Live)> {
-        let top = self.reduced(rows, len, Reduction::Max)?;
+        let top = self.lower_reduction(rows, len, Reduction::Max)?;
         let below = self.by_row(Pair::Sub, rows, &top, len)?;
         let powers = self.map(Map::Exp, &below)?;
         Ok((below, powers, top))
@@ -159,7 +161,7 @@ impl Lowering {
         let (rows, order) = self.rows_last(&from, &axes)?;
         let len: usize = axes.iter().map(|axis| from.shape[*axis]).product();
         let (below, powers, _) = self.exponentials(&rows, len)?;
-        let sum = self.reduced(&powers, len, Reduction::Sum)?;
+        let sum = self.lower_reduction(&powers, len, Reduction::Sum)?;
         let found = match node.op.as_str() {
             "Softmax" => self.by_row(Pair::Div, &powers, &sum, len)?,
             _ => {
@@ -196,13 +198,13 @@ impl Lowering {
             from = self.map(Map::Neg, &from)?;
         }
         let (rows, _) = self.rows_last(&from, &[at])?;
-        let found = self.reduced(&rows, len, Reduction::ArgMax)?;
+        let found = self.lower_reduction(&rows, len, Reduction::ArgMax)?;
         Ok(Live { shape, ..found })
     }
 
     /// Rows of this many values with mean 0 and variance 1.
     fn standardised(&mut self, rows: &Live, len: usize, epsilon: f32) -> Lowered<Live> {
-        let mean = self.reduced(rows, len, Reduction::Mean)?;
+        let mean = self.lower_reduction(rows, len, Reduction::Mean)?;
         let apart = self.by_row(Pair::Sub, rows, &mean, len)?;
         self.divided_by_size(&apart, len, epsilon)
     }
@@ -210,7 +212,7 @@ impl Lowering {
     /// Rows of this many values, each divided by the root of its mean square.
     fn divided_by_size(&mut self, rows: &Live, len: usize, epsilon: f32) -> Lowered<Live> {
         let squares = self.pair(Pair::Mul, rows, rows)?;
-        let variance = self.reduced(&squares, len, Reduction::Mean)?;
+        let variance = self.lower_reduction(&squares, len, Reduction::Mean)?;
         let more = self.filled_like(&variance, epsilon)?;
         let variance = self.pair(Pair::Add, &variance, &more)?;
         let size = self.map(Map::Sqrt, &variance)?;
@@ -235,7 +237,7 @@ impl Lowering {
         };
         for (index, pair) in [(1, Pair::Mul), (2, Pair::Add)] {
             if let Some(value) = self.optional(node, index)? {
-                let value = self.broadcast(value, shape)?;
+                let value = self.broadcast_value(value, shape)?;
                 let value = self.enlive(value)?;
                 found = self.pair(pair, &found, &value)?;
             }
@@ -283,7 +285,7 @@ impl Lowering {
             }
             let by_place = count(&from.shape)? / values.len();
             let places: Vec<usize> = (0..count(&from.shape)?).map(|it| it / by_place).collect();
-            let spread = values.pick(from.shape.clone(), &places);
+            let spread = values.pick_values(from.shape.clone(), &places);
             let spread = self.enlive(Value::Fixed(spread))?;
             found = self.pair(pair, &found, &spread)?;
         }
@@ -311,7 +313,7 @@ impl Lowering {
             "GlobalMaxPool" => Reduction::Max,
             _ => Reduction::Mean,
         };
-        let found = self.reduced(&from, from.shape[2..].iter().product(), reduction)?;
+        let found = self.lower_reduction(&from, from.shape[2..].iter().product(), reduction)?;
         let mut shape = from.shape[..2].to_vec();
         shape.resize(from.shape.len(), 1);
         Ok(Live { shape, ..found })

@@ -5,16 +5,18 @@ use crate::proto::Node;
 use crate::tensor::{places, strides};
 
 impl Lowering {
-    pub(super) fn slice(&mut self, node: &Node) -> Lowered<Value> {
+    pub(super) fn lower_slice(&mut self, node: &Node) -> Lowered<Value> {
         let value = self.input(node, 0)?;
         let rank = value.shape().len();
-        let starts = self.whole(node, "starts", 1)?.ok_or("it has no starts")?;
-        let ends = self.whole(node, "ends", 2)?.ok_or("it has no ends")?;
+        let starts = self
+            .read_wholes(node, "starts", 1)?
+            .ok_or("it has no starts")?;
+        let ends = self.read_wholes(node, "ends", 2)?.ok_or("it has no ends")?;
         let axes = self
-            .whole(node, "axes", 3)?
+            .read_wholes(node, "axes", 3)?
             .unwrap_or_else(|| (0..starts.len() as i64).collect());
         let by = self
-            .whole(node, "steps", 4)?
+            .read_wholes(node, "steps", 4)?
             .unwrap_or_else(|| vec![1; starts.len()]);
         let mut shape = value.shape().to_vec();
         let mut steps: Vec<isize> = strides(&shape)
@@ -52,10 +54,10 @@ impl Lowering {
         }
         if let (true, Value::Fixed(tensor)) = (shape.contains(&0), &value) {
             // Sizes are cut into parts, of which one may be empty.
-            return Ok(Value::Fixed(tensor.pick(shape, &[])));
+            return Ok(Value::Fixed(tensor.pick_values(shape, &[])));
         }
         let places = places(&shape, &steps, offset)?;
-        self.moved(vec![value], shape, places)
+        self.move_values(vec![value], shape, places)
     }
 
     pub(super) fn split(&mut self, node: &Node) -> Lowered<()> {
@@ -63,7 +65,7 @@ impl Lowering {
         let at = axis(node.int("axis", 0), value.shape().len())?;
         let len = value.shape()[at];
         let parts = node.outputs.len().max(1);
-        let sizes = match self.whole(node, "split", 1)? {
+        let sizes = match self.read_wholes(node, "split", 1)? {
             Some(sizes) => sizes
                 .iter()
                 .map(|it| usize::try_from(*it).unwrap_or(0))
@@ -85,7 +87,7 @@ impl Lowering {
             let mut shape = value.shape().to_vec();
             shape[at] = size;
             let places = places(&shape, &steps, start * strides[at])?;
-            let part = self.moved(vec![value.clone()], shape, places)?;
+            let part = self.move_values(vec![value.clone()], shape, places)?;
             self.give(node, index, part);
             start += size;
         }

@@ -8,12 +8,12 @@ use crate::tensor::{Data, Tensor, count, places, strides};
 
 impl Lowering {
     /// Lowers an operator that calculates; false if it is none that is known.
-    pub(super) fn sum(&mut self, node: &Node) -> Lowered<bool> {
+    pub(super) fn lower_sum(&mut self, node: &Node) -> Lowered<bool> {
         let live = match node.op.as_str() {
             "Conv" => self.conv(node)?,
             "BatchNormalization" => self.normalise(node)?,
             "MaxPool" | "AveragePool" => self.pool(node)?,
-            _ => match self.arithmetic(node)? {
+            _ => match self.lower_arithmetic(node)? {
                 Some(value) => {
                     self.give(node, 0, value);
                     return Ok(true);
@@ -37,15 +37,15 @@ impl Lowering {
         let from = self.enlive(from)?;
         // One dimension is a row of two.
         let lift = from.shape.len() == 3;
-        let (filters, channels, kernel) = spread(&kernels.shape)?;
-        let (batch, inputs, size) = spread(&from.shape)?;
+        let (filters, channels, kernel) = spread_shape(&kernels.shape)?;
+        let (batch, inputs, size) = spread_shape(&from.shape)?;
         let groups = node.int("group", 1);
         let twice = |name: &str| -> Lowered<[u32; 2]> {
             match node.ints(name) {
                 None => Ok([1, 1]),
                 Some(ints) => match (lift, ints) {
-                    (true, [it]) => Ok([1, small(*it)?]),
-                    (false, [a, b]) => Ok([small(*a)?, small(*b)?]),
+                    (true, [it]) => Ok([1, as_small(*it)?]),
+                    (false, [a, b]) => Ok([as_small(*a)?, as_small(*b)?]),
                     _ => Err(format!("`{name}` is {ints:?}")),
                 },
             }
@@ -58,9 +58,9 @@ impl Lowering {
             stride: twice("strides")?,
             dilation: twice("dilations")?,
             pads: [0; 4],
-            groups: small(groups)?,
+            groups: as_small(groups)?,
         };
-        shape.pads = pads(node, &shape, lift)?;
+        shape.pads = read_pads(node, &shape, lift)?;
         let fits =
             batch == 1 && shape.groups > 0 && channels.checked_mul(shape.groups) == Some(inputs);
         let sizes = [shape.channels, shape.filters, shape.groups].into_iter();
@@ -134,7 +134,7 @@ impl Lowering {
                 shape: vec![channels],
                 data: Data::Floats(values),
             };
-            Value::Fixed(tensor.pick(from.shape.clone(), &places))
+            Value::Fixed(tensor.pick_values(from.shape.clone(), &places))
         };
         let (scale, offset) = (self.enlive(spread(scale))?, self.enlive(spread(offset))?);
         let product = self.pair(Pair::Mul, &from, &scale)?;
@@ -143,8 +143,8 @@ impl Lowering {
 }
 
 /// Four axes, or three as a row of four: the first two, and the last.
-pub(super) fn spread(shape: &[usize]) -> Lowered<(u32, u32, [u32; 2])> {
-    let small = |len: &usize| small(i64::try_from(*len).unwrap_or(i64::MAX));
+pub(super) fn spread_shape(shape: &[usize]) -> Lowered<(u32, u32, [u32; 2])> {
+    let small = |len: &usize| as_small(i64::try_from(*len).unwrap_or(i64::MAX));
     match shape {
         [a, b, height, width] => Ok((small(a)?, small(b)?, [small(height)?, small(width)?])),
         [a, b, width] => Ok((small(a)?, small(b)?, [1, small(width)?])),
@@ -154,13 +154,13 @@ pub(super) fn spread(shape: &[usize]) -> Lowered<(u32, u32, [u32; 2])> {
     }
 }
 
-pub(super) fn small(value: i64) -> Lowered<u32> {
+pub(super) fn as_small(value: i64) -> Lowered<u32> {
     let small = u32::try_from(value).ok().filter(|value| *value <= 4096);
     small.ok_or_else(|| format!("{value}, where at most 4096 can be"))
 }
 
 /// Padding around the input: above, left, below, right.
-pub(super) fn pads(node: &Node, shape: &Conv, lift: bool) -> Lowered<[u32; 4]> {
+pub(super) fn read_pads(node: &Node, shape: &Conv, lift: bool) -> Lowered<[u32; 4]> {
     let auto = node.text("auto_pad");
     if let "SAME_UPPER" | "SAME_LOWER" = auto.as_str() {
         let mut pads = [0; 4];
@@ -183,19 +183,19 @@ pub(super) fn pads(node: &Node, shape: &Conv, lift: bool) -> Lowered<[u32; 4]> {
     }
     match (lift, node.ints("pads")) {
         (_, None) => Ok([0; 4]),
-        (true, Some([before, after])) => Ok([0, small(*before)?, 0, small(*after)?]),
+        (true, Some([before, after])) => Ok([0, as_small(*before)?, 0, as_small(*after)?]),
         (false, Some([above, left, below, right])) => Ok([
-            small(*above)?,
-            small(*left)?,
-            small(*below)?,
-            small(*right)?,
+            as_small(*above)?,
+            as_small(*left)?,
+            as_small(*below)?,
+            as_small(*right)?,
         ]),
         (_, Some(pads)) => Err(format!("`pads` is {pads:?}")),
     }
 }
 
 /// A matrix turned over.
-pub(super) fn transposed(values: &[f32], rows: usize, columns: usize) -> Vec<f32> {
+pub(super) fn transpose_values(values: &[f32], rows: usize, columns: usize) -> Vec<f32> {
     let at = |place: usize| values[place % rows * columns + place / rows];
     (0..values.len()).map(at).collect()
 }
@@ -209,6 +209,6 @@ impl Tensor {
         let rows = values
             .get(start * step..(start + len) * step)
             .ok_or("its weights are too few")?;
-        Ok(transposed(rows, len, columns))
+        Ok(transpose_values(rows, len, columns))
     }
 }

@@ -49,7 +49,7 @@ impl<W: World> Peer<W> {
                 let is_over = session.ended().is_some();
                 let held = self.held_us;
                 if held.is_some_and(|since_us| now.page_us > since_us + DOUBT_US) {
-                    self.net.doubt(now.page_us);
+                    self.net.doubt_links(now.page_us);
                 }
                 // The session sends nothing before tick 0, and silence after the end says nothing about the link.
                 if now.server_us < self.t0_us {
@@ -92,7 +92,7 @@ impl<W: World> Peer<W> {
             recorder.close_chunk();
         }
         while let Some(upload) = recorder.upload() {
-            self.net.tell(ClientMessage::Upload(upload));
+            self.net.send_to_server(ClientMessage::Upload(upload));
         }
     }
 
@@ -103,7 +103,7 @@ impl<W: World> Peer<W> {
             && !std::mem::replace(&mut self.is_fault_told, true)
         {
             let message = format!("the environment was stopped: {fault}");
-            self.net.tell(ClientMessage::Trouble { message });
+            self.net.send_to_server(ClientMessage::Trouble { message });
         }
     }
 }

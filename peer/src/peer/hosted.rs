@@ -131,7 +131,7 @@ impl<W: World> Peer<W> {
         self.may_upload = self.net.is_connected();
         if self.is_hidden {
             self.tell_hidden();
-            self.person.hide(&mut self.recorder.lock(), tick);
+            self.person.record_hidden(&mut self.recorder.lock(), tick);
         }
         self.stage = Stage::Hosted(Box::new(HostedPlay::new(world, tick)));
         // A view may have come before this page could show it.
@@ -142,7 +142,7 @@ impl<W: World> Peer<W> {
     fn tell_taken(&mut self, number: u32) {
         let (era, size) = (self.plan.era, self.picture_size);
         self.net
-            .tell(ClientMessage::ViewTaken { era, number, size });
+            .send_to_server(ClientMessage::ViewTaken { era, number, size });
     }
 
     /// The picture has this many pixels of the screen, width and height: a host makes none that are finer.
@@ -172,7 +172,8 @@ impl<W: World> Peer<W> {
         if let Stage::Hosted(host) = &mut self.stage
             && let Some((number, at)) = host.pointing.poll_question()
         {
-            self.net.tell(ClientMessage::Point { era, number, at });
+            self.net
+                .send_to_server(ClientMessage::Point { era, number, at });
         }
     }
 
@@ -221,7 +222,8 @@ impl<W: World> Peer<W> {
         if view.over && host.over.is_none() {
             host.over = Some(view.tick);
             self.over_us = Some(now.page_us);
-            self.person.show(&mut self.recorder.lock(), view.tick);
+            self.person
+                .record_shown(&mut self.recorder.lock(), view.tick);
         }
         let mut recorder = self.recorder.lock();
         for event in placed {
@@ -253,7 +255,7 @@ impl<W: World> Peer<W> {
             host.held = action;
         }
         let mut recorder = self.recorder.lock();
-        let number = recorder.wanted();
+        let number = recorder.next_needed();
         recorder.add_inputs(std::iter::once(action));
         drop(recorder);
         self.upload_choices();
@@ -267,7 +269,7 @@ impl<W: World> Peer<W> {
             return;
         }
         while let Some(upload) = self.recorder.lock().upload_inputs() {
-            self.net.tell(ClientMessage::Upload(upload));
+            self.net.send_to_server(ClientMessage::Upload(upload));
         }
     }
 
@@ -294,7 +296,7 @@ impl<W: World> Peer<W> {
     pub(super) fn change_hosted(&mut self, now: Now, change: &Change) {
         let is_own = change.seat == self.plan.seat && change.life != self.plan.life;
         if is_own && change.controller != Controller::Human && change.tick >= self.plays_from {
-            self.lose(now);
+            self.handle_seat_lost(now);
         }
     }
 
@@ -320,13 +322,13 @@ impl<W: World> Peer<W> {
             ..host.frame(true)
         };
         if hidden {
-            self.person.hide(&mut self.recorder.lock(), tick);
+            self.person.record_hidden(&mut self.recorder.lock(), tick);
             self.person.lose_sight(&mut self.recorder.lock(), frame);
             if !self.plan.rules.turns {
                 self.choose_hosted(now, noop);
             }
         } else {
-            self.person.show(&mut self.recorder.lock(), tick);
+            self.person.record_shown(&mut self.recorder.lock(), tick);
         }
     }
 
@@ -343,7 +345,7 @@ impl<W: World> Peer<W> {
         if let Some(ticks) = host.over.filter(|_| told.is_some())
             && !recorder.has_ended()
         {
-            self.person.over(&mut recorder, ticks);
+            self.person.record_over(&mut recorder, ticks);
             (self.upload_us, self.chunk_us) = ((0, 0), 0);
             recorder.record_confirmed(0, &[], Some(ticks));
         }

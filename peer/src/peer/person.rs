@@ -39,7 +39,7 @@ pub(super) struct Person {
 
 impl Person {
     /// Handles that the page was hidden: no frame will answer the pressed keys.
-    pub(super) fn hide(&mut self, recorder: &mut Recorder, current: Tick) {
+    pub(super) fn record_hidden(&mut self, recorder: &mut Recorder, current: Tick) {
         self.hidden.get_or_insert(current);
         self.tell_unseen(recorder);
     }
@@ -52,14 +52,14 @@ impl Person {
     }
 
     /// The page came back into sight, or there is nothing more to see.
-    pub(super) fn show(&mut self, recorder: &mut Recorder, current: Tick) {
+    pub(super) fn record_shown(&mut self, recorder: &mut Recorder, current: Tick) {
         let hidden = self.hidden.take().map(|first| (first, current));
         recorder.timing().hidden.extend(hidden);
     }
 
     /// Nothing more will be played here.
-    pub(super) fn over(&mut self, recorder: &mut Recorder, current: Tick) {
-        self.show(recorder, current);
+    pub(super) fn record_over(&mut self, recorder: &mut Recorder, current: Tick) {
+        self.record_shown(recorder, current);
         self.tell_unseen(recorder);
     }
 
@@ -112,7 +112,7 @@ impl Person {
     fn frame(&mut self, recorder: &mut Recorder, shown_us: i64) {
         let drawn = std::mem::replace(&mut self.drawn, self.viewed.take());
         if let Some(frame) = drawn {
-            let tick = frame.shows();
+            let tick = frame.shown_tick();
             if self.on_screen.replace(tick) != Some(tick) {
                 self.since_us = [Some(shown_us), self.since_us[0]];
             }
@@ -120,7 +120,7 @@ impl Person {
             recorder.record_frame(Frame { at_ms, ..frame });
         }
         // A frame answers a press if it shows the tick that the press entered.
-        let shows = self.drawn.as_ref().map_or(0, Frame::shows);
+        let shows = self.drawn.as_ref().map_or(0, Frame::shown_tick);
         self.unseen.retain_mut(|unseen| {
             if unseen.drawn {
                 let event = KeyEvent {
@@ -266,11 +266,11 @@ impl<W: World> Peer<W> {
                     let wanted = self.person.handed_over.unwrap_or(noop);
                     session.handle_action(now.server_us, wanted);
                 }
-                self.person.hide(&mut recorder, session.current());
+                self.person.record_hidden(&mut recorder, session.current());
                 self.person
-                    .lose_sight(&mut recorder, session.seen(at_ms, true));
+                    .lose_sight(&mut recorder, session.record_frame(at_ms, true));
             } else {
-                self.person.show(&mut recorder, session.current());
+                self.person.record_shown(&mut recorder, session.current());
             }
         }
         self.settle(now);
@@ -290,7 +290,8 @@ impl<W: World> Peer<W> {
 
     pub(super) fn tell_hidden(&mut self) {
         let (era, hidden) = (self.plan.era, self.is_hidden);
-        self.net.tell(ClientMessage::Hidden { era, hidden });
+        self.net
+            .send_to_server(ClientMessage::Hidden { era, hidden });
     }
 
     /// Shows the next state as far as it is known: see [`Session::preview`]. Before the start, it is the first state. A
@@ -301,7 +302,7 @@ impl<W: World> Peer<W> {
             Stage::Playing(session) => {
                 session.preview(show);
                 if !self.is_hidden {
-                    self.person.view(session.seen(0, false));
+                    self.person.view(session.record_frame(0, false));
                     self.is_end_viewed = session.ended().is_some();
                 }
             }

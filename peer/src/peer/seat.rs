@@ -92,7 +92,7 @@ impl<W: World> Peer<W> {
             // Nobody listened before.
             self.tell_hidden();
             self.person
-                .hide(&mut self.recorder.lock(), session.current());
+                .record_hidden(&mut self.recorder.lock(), session.current());
         }
         self.stage = Stage::Playing(Box::new(session));
         self.begin_handed_over(now);
@@ -113,13 +113,21 @@ impl<W: World> Peer<W> {
     }
 
     /// Handles that the connection is back; the server takes uploads from the end of its records.
-    pub(super) fn running(&mut self, now: Now, through: Tick, own: Tick, changes: &[Change]) {
+    pub(super) fn handle_running(
+        &mut self,
+        now: Now,
+        through: Tick,
+        own: Tick,
+        changes: &[Change],
+    ) {
         if !matches!(self.stage, Stage::Playing(_) | Stage::Hosted(_)) {
             return;
         }
         self.recorder.lock().resume(own);
         self.may_upload = true;
-        changes.iter().for_each(|change| self.change(now, change));
+        changes
+            .iter()
+            .for_each(|change| self.handle_change(now, change));
         // Only now: no change comes before final ticks, and these changes may not have been known.
         if let Some(session) = self.session_mut() {
             session.handle_durable(through, Tick(0));
@@ -127,7 +135,7 @@ impl<W: World> Peer<W> {
     }
 
     /// Applies a change of a seat. After a lost connection, all changes arrive again: a known change has no effect.
-    pub(super) fn change(&mut self, now: Now, change: &Change) {
+    pub(super) fn handle_change(&mut self, now: Now, change: &Change) {
         let Stage::Playing(session) = &mut self.stage else {
             return self.change_hosted(now, change);
         };
@@ -155,8 +163,8 @@ impl<W: World> Peer<W> {
     /// Gives this state up, because it does not fit the server's: the seat continues from the server's state.
     fn give_up(&mut self, now: Now, error: &dyn std::error::Error) {
         let message = error.to_string();
-        self.net.tell(ClientMessage::Trouble { message });
-        self.lose(now);
+        self.net.send_to_server(ClientMessage::Trouble { message });
+        self.handle_seat_lost(now);
     }
 
     /// The page of a seat is another one, or none.
@@ -165,19 +173,19 @@ impl<W: World> Peer<W> {
             return;
         }
         match change.controller {
-            Controller::Human => self.net.given(now.page_us, change.seat),
+            Controller::Human => self.net.handle_seat_given(now.page_us, change.seat),
             Controller::Ai { .. } | Controller::Vacant => {
-                self.net.taken(now.page_us, change.seat);
+                self.net.handle_seat_taken(now.page_us, change.seat);
             }
         }
     }
 
     /// Handles that somebody else has this page's seat: the page stops to simulate, reports what it saw, and asks for
     /// the seat.
-    pub fn lose(&mut self, now: Now) {
+    pub fn handle_seat_lost(&mut self, now: Now) {
         let mut recorder = self.recorder.lock();
         if let Some(tick) = self.shown_tick() {
-            self.person.over(&mut recorder, tick);
+            self.person.record_over(&mut recorder, tick);
         }
         // While the seat was being taken, and until the connection was back, nothing was heard of this page.
         recorder.resume(Tick(0));
@@ -194,7 +202,7 @@ impl<W: World> Peer<W> {
         if now.page_us >= self.take_back_us && self.net.is_connected() && !self.is_hidden {
             self.take_back_us = now.page_us + TAKE_BACK_US;
             let era = self.plan.era;
-            self.net.tell(ClientMessage::TakeBack { era });
+            self.net.send_to_server(ClientMessage::TakeBack { era });
         }
     }
 }

@@ -72,7 +72,7 @@ impl<W: World> Peer<W> {
     /// Returns the seats that keep the world waiting: those that are not heard, or else those whose receipts are
     /// missing.
     fn waited_for(&self, session: &Session<W>, now: Now) -> Vec<Seat> {
-        let silent = self.net.silent(now.page_us);
+        let silent = self.net.silent_seats(now.page_us);
         if silent.is_empty() {
             session.waiting_for().into_iter().collect()
         } else {

@@ -39,7 +39,7 @@ fn two_people_play_to_the_end_and_everything_is_uploaded() {
     rig.server.verify();
     for seat in [0, 1] {
         assert_eq!(rig.status(seat), Status::Finished);
-        assert_eq!(rig.tab(seat).page.recorder().lock().unsaved(), 0);
+        assert_eq!(rig.tab(seat).page.recorder().lock().unsaved_ticks(), 0);
         assert!(
             rig.server
                 .notes_of(Seat(seat))
@@ -113,7 +113,7 @@ fn a_page_without_the_server_plays_on_and_tells_everything_later() {
     rig.connect(1, true);
     rig.run_s(1);
     let page = &rig.tab(0).page;
-    assert!(page.recorder().lock().unsaved() > 8 * HZ);
+    assert!(page.recorder().lock().unsaved_ticks() > 8 * HZ);
     rig.connect(0, true);
     rig.run_s(12);
     assert_eq!(rig.server.through(), Tick(20 * HZ));

@@ -85,7 +85,7 @@ fn a_page_whose_seat_was_taken_asks_for_it_once_it_is_in_sight() {
     rig.server.take(Seat(1), random());
     rig.run_s(3);
     assert_eq!(rig.status(1), Status::Lost);
-    assert_eq!(rig.tab(1).page.playing(), None);
+    assert_eq!(rig.tab(1).page.life_in_play(), None);
     assert_eq!(asked(&rig), 0);
     // It still reports what it saw until then.
     let spans = rig.server.notes_of(Seat(1)).map(|note| note.hidden.len());

@@ -182,7 +182,7 @@ impl Server {
         {
             let own = &mut self.inputs[from.index()];
             let public = PageKey::new(&key(from).verifying_key().to_bytes());
-            match own.chain.accept(&public, block) {
+            match own.chain.accept_block(&public, block) {
                 Ok(()) => own
                     .said
                     .extend((block.first.0..).zip(block.inputs.iter().copied())),

@@ -115,7 +115,7 @@ impl Cook {
     }
 
     /// The words for errands, and their meanings.
-    pub(crate) fn errands() -> impl Iterator<Item = (&'static str, &'static str)> {
+    pub(crate) fn list_errands() -> impl Iterator<Item = (&'static str, &'static str)> {
         ERRANDS.into_iter().map(|(word, means, _)| (word, means))
     }
 
@@ -185,7 +185,7 @@ impl Cook {
 
     /// Steps to the side, or waits at times while the same step failed, because another cook steps there too.
     fn step(&mut self, view: &View, side: u8, has_failed: bool) -> Action {
-        if has_failed && self.memory.rng.below(2) == 0 {
+        if has_failed && self.memory.rng.draw_below(2) == 0 {
             self.memory.left = 0;
             return self.reader.keys.noop;
         }
@@ -228,19 +228,19 @@ impl Cook {
             self.memory.detour = DETOUR;
             return self.reader.keys.noop;
         }
-        self.memory.aside = u8::try_from(self.memory.rng.below(4)).unwrap_or_default();
+        self.memory.aside = u8::try_from(self.memory.rng.draw_below(4)).unwrap_or_default();
         self.stray(view)
     }
 
     /// A step to a free neighbour, drawn evenly.
     fn stray(&mut self, view: &View) -> Action {
         let free: Vec<u8> = neighbours(view.own.cell)
-            .filter(|(_, cell)| view.walkable(*cell) && *cell != view.other.cell)
+            .filter(|(_, cell)| view.is_walkable(*cell) && *cell != view.other.cell)
             .map(|(side, _)| side)
             .collect();
         match u32::try_from(free.len()) {
             Ok(count) if count > 0 => {
-                let side = free[self.memory.rng.below(count) as usize];
+                let side = free[self.memory.rng.draw_below(count) as usize];
                 self.reader.keys.moves[usize::from(side)]
             }
             _ => self.reader.keys.noop,
@@ -250,7 +250,7 @@ impl Cook {
     /// Waits where nobody needs to stand, or at least not in the partner's way.
     fn wait(&mut self, view: &View, around: &Map) -> Action {
         self.memory.waited = self.memory.waited.saturating_add(1);
-        let quiet = |cell: &u8| around[usize::from(*cell)] != NONE && !view.busy(*cell);
+        let quiet = |cell: &u8| around[usize::from(*cell)] != NONE && !view.is_busy(*cell);
         match view
             .cells()
             .filter(quiet)
@@ -320,14 +320,14 @@ impl Policy for Cook {
         [seat, rest, blocked, detour, aside, waited]
             .map(u64::from)
             .into_iter()
-            .for_each(|word| digest.word(word));
+            .for_each(|word| digest.write_word(word));
         if self.reader.collides {
-            digest.word(u64::from(left));
+            digest.write_word(u64::from(left));
             let held = doubt.held.map_or(0, |item| item as u8 + 1);
             [doubt.used, held, doubt.barred, doubt.turns]
                 .map(u64::from)
                 .into_iter()
-                .for_each(|word| digest.word(word));
+                .for_each(|word| digest.write_word(word));
         }
         digest.end()
     }

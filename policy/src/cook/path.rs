@@ -30,7 +30,7 @@ pub(super) fn distances(view: &View, from: u8, avoid: Option<u8>) -> Map {
         let cell = queue[head];
         head += 1;
         for (_, next) in neighbours(cell) {
-            if map[usize::from(next)] == NONE && view.walkable(next) && avoid != Some(next) {
+            if map[usize::from(next)] == NONE && view.is_walkable(next) && avoid != Some(next) {
                 map[usize::from(next)] = map[usize::from(cell)] + 1;
                 queue[tail] = next;
                 tail += 1;

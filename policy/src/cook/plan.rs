@@ -75,15 +75,17 @@ impl<'a> Plan<'a> {
 
     /// Takes a thing that a person dropped on the floor, where it may block the only way to a pot.
     fn clear_floor(&self) -> Option<Goal> {
-        self.nearest(|cell| self.view.tile(cell) == Tile::Floor && self.view.lying(cell).is_some())
-            .map(Goal::Use)
+        self.nearest(|cell| {
+            self.view.tile(cell) == Tile::Floor && self.view.item_on(cell).is_some()
+        })
+        .map(Goal::Use)
     }
 
     fn fetch(&self) -> Option<Goal> {
         let delivers = self
             .nearest(|cell| self.view.tile(cell) == Tile::Delivery)
             .is_some();
-        let soup = self.nearest(|cell| delivers && self.view.lying(cell) == Some(Item::Soup));
+        let soup = self.nearest(|cell| delivers && self.view.item_on(cell) == Some(Item::Soup));
         if let Some(soup) = soup {
             return Some(Goal::Use(soup));
         }
@@ -113,9 +115,9 @@ impl<'a> Plan<'a> {
         });
         // Pots beyond reach are the partner's, who must be supplied.
         let cost = |pot: &Pot| self.cost(pot.cell).or(between.and(Some(0)));
-        let open = self.view.pots().filter(|pot| pot.missing() > 0);
+        let open = self.view.pots().filter(|pot| pot.missing_ingredients() > 0);
         let mut open: Vec<_> = open
-            .filter_map(|pot| Some((pot.missing(), cost(pot)?, pot.cell, pot.wants)))
+            .filter_map(|pot| Some((pot.missing_ingredients(), cost(pot)?, pot.cell, pot.wants)))
             .collect();
         open.sort_unstable();
         for (.., wants) in open {
@@ -148,7 +150,7 @@ impl<'a> Plan<'a> {
             i16::try_from(
                 self.view
                     .cells()
-                    .filter(|cell| self.shared(*cell) && self.view.lying(*cell) == item)
+                    .filter(|cell| self.shared(*cell) && self.view.item_on(*cell) == item)
                     .count(),
             )
             .unwrap_or(0)
@@ -168,7 +170,8 @@ impl<'a> Plan<'a> {
         if let Some(pot) = self.open_pot(kind) {
             return Some(Goal::Use(pot));
         }
-        let wants_other = |pot: &Pot| pot.missing() > 0 && self.cost(pot.cell).is_some();
+        let wants_other =
+            |pot: &Pot| pot.missing_ingredients() > 0 && self.cost(pot.cell).is_some();
         if self.view.pots().any(wants_other) || self.view.opening[kind] == 0 || self.must_start() {
             return self.put_down();
         }
@@ -185,7 +188,8 @@ impl<'a> Plan<'a> {
     /// A pot that wants an ingredient: the one that misses least.
     fn open_pot(&self, kind: usize) -> Option<u8> {
         let open = self.view.pots().filter(|pot| pot.wants[kind] > 0);
-        let reached = open.filter_map(|pot| Some((pot.missing(), self.cost(pot.cell)?, pot.cell)));
+        let reached = open
+            .filter_map(|pot| Some((pot.missing_ingredients(), self.cost(pot.cell)?, pot.cell)));
         reached.min().map(|(_, _, pot)| pot)
     }
 
@@ -226,14 +230,14 @@ impl<'a> Plan<'a> {
 
     fn put_down(&self) -> Option<Goal> {
         self.nearest(|cell| {
-            self.view.tile(cell) == Tile::Counter && self.view.lying(cell).is_none()
+            self.view.tile(cell) == Tile::Counter && self.view.item_on(cell).is_none()
         })
         .map(Goal::Use)
     }
 
     /// The nearest free place on a counter that the partner reaches too.
     fn handover(&self) -> Option<u8> {
-        self.nearest(|cell| self.shared(cell) && self.view.lying(cell).is_none())
+        self.nearest(|cell| self.shared(cell) && self.view.item_on(cell).is_none())
     }
 
     /// Checks whether a counter lies between the two cooks.
@@ -263,7 +267,7 @@ impl<'a> Plan<'a> {
     }
 
     fn source(&self, tile: Tile, item: Item) -> Option<u8> {
-        self.nearest(|cell| self.view.tile(cell) == tile || self.view.lying(cell) == Some(item))
+        self.nearest(|cell| self.view.tile(cell) == tile || self.view.item_on(cell) == Some(item))
     }
 
     fn nearest(&self, wanted: impl Fn(u8) -> bool) -> Option<u8> {

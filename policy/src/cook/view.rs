@@ -84,7 +84,7 @@ pub(super) struct View {
 
 impl Pot {
     /// The number of ingredients that it still needs.
-    pub(super) fn missing(&self) -> u8 {
+    pub(super) fn missing_ingredients(&self) -> u8 {
         self.wants[0].saturating_add(self.wants[1])
     }
 }
@@ -119,12 +119,12 @@ impl View {
     }
 
     /// The item on a counter or on the floor.
-    pub(super) fn lying(&self, cell: u8) -> Option<Item> {
+    pub(super) fn item_on(&self, cell: u8) -> Option<Item> {
         self.lying[usize::from(cell)]
     }
 
-    pub(super) fn walkable(&self, cell: u8) -> bool {
-        self.tile(cell) == Tile::Floor && self.lying(cell).is_none()
+    pub(super) fn is_walkable(&self, cell: u8) -> bool {
+        self.tile(cell) == Tile::Floor && self.item_on(cell).is_none()
     }
 
     pub(super) fn pots(&self) -> impl Iterator<Item = &Pot> {
@@ -132,7 +132,7 @@ impl View {
     }
 
     /// Checks whether people stand here to use something.
-    pub(super) fn busy(&self, cell: u8) -> bool {
+    pub(super) fn is_busy(&self, cell: u8) -> bool {
         super::path::neighbours(cell)
             .any(|(_, next)| !matches!(self.tile(next), Tile::Floor | Tile::Counter))
     }

@@ -32,7 +32,7 @@ pub(super) fn is_allowed(mask: u64, action: usize) -> bool {
 }
 
 /// The index of the greatest value, of equal ones the first; one that is no number is never it.
-pub(super) fn greatest(values: &[f32]) -> usize {
+pub(super) fn find_greatest(values: &[f32]) -> usize {
     greatest_allowed(values, u64::MAX)
 }
 
@@ -54,11 +54,16 @@ pub(super) fn greatest_allowed(values: &[f32], mask: u64) -> usize {
 }
 
 /// An index that a mask allows, drawn in proportion to the exponential of its value, divided by the temperature.
-pub(super) fn drawn(values: &[f32], mask: u64, temperature: f32, rng: &mut SplitMix) -> usize {
+pub(super) fn draw_action(
+    values: &[f32],
+    mask: u64,
+    temperature: f32,
+    rng: &mut SplitMix,
+) -> usize {
     let best = greatest_allowed(values, mask);
     let top = values.get(best).copied().unwrap_or_default();
     // 24 bits: each value is a different number.
-    let fraction = rng.below(1 << 24) as f32 / (1_u32 << 24) as f32;
+    let fraction = rng.draw_below(1 << 24) as f32 / (1_u32 << 24) as f32;
     let weight = |(index, value): (usize, &f32)| match (value - top) / temperature {
         _ if !is_allowed(mask, index) => 0.0,
         power if power.is_nan() => 0.0,
@@ -82,10 +87,10 @@ mod tests {
 
     #[test]
     fn the_first_of_the_greatest_is_taken() {
-        assert_eq!(greatest(&[1.0, 3.0, 3.0, -1.0]), 1);
-        assert_eq!(greatest(&[f32::NAN, -2.0, f32::NAN, -1.0]), 3);
-        assert_eq!(greatest(&[f32::NEG_INFINITY, f32::NEG_INFINITY]), 0);
-        assert_eq!(greatest(&[f32::NAN]), 0);
+        assert_eq!(find_greatest(&[1.0, 3.0, 3.0, -1.0]), 1);
+        assert_eq!(find_greatest(&[f32::NAN, -2.0, f32::NAN, -1.0]), 3);
+        assert_eq!(find_greatest(&[f32::NEG_INFINITY, f32::NEG_INFINITY]), 0);
+        assert_eq!(find_greatest(&[f32::NAN]), 0);
     }
 
     #[test]
@@ -93,7 +98,7 @@ mod tests {
         let mut rng = SplitMix::seeded(0, 11);
         let mut drawn_by = [0_u32; 3];
         for _ in 0..40_000 {
-            drawn_by[drawn(&[0.0, 1.0, 2.0], u64::MAX, 1.0, &mut rng)] += 1;
+            drawn_by[draw_action(&[0.0, 1.0, 2.0], u64::MAX, 1.0, &mut rng)] += 1;
         }
         let total: f32 = [0.0_f32, 1.0, 2.0].map(libm::expf).iter().sum();
         for (value, count) in [0.0_f32, 1.0, 2.0].into_iter().zip(drawn_by) {
@@ -106,9 +111,12 @@ mod tests {
     fn a_low_temperature_takes_the_greatest_and_nothing_odd_is_drawn() {
         let mut rng = SplitMix::seeded(0, 3);
         for _ in 0..200 {
-            assert_eq!(drawn(&[0.5, 0.1, 0.4], u64::MAX, 0.001, &mut rng), 0);
-            assert_eq!(drawn(&[f32::NAN, 0.0], u64::MAX, 1.0, &mut rng), 1);
-            assert_eq!(drawn(&[f32::INFINITY, 0.0], u64::MAX, 1.0, &mut rng), 0);
+            assert_eq!(draw_action(&[0.5, 0.1, 0.4], u64::MAX, 0.001, &mut rng), 0);
+            assert_eq!(draw_action(&[f32::NAN, 0.0], u64::MAX, 1.0, &mut rng), 1);
+            assert_eq!(
+                draw_action(&[f32::INFINITY, 0.0], u64::MAX, 1.0, &mut rng),
+                0
+            );
         }
     }
 
@@ -119,7 +127,7 @@ mod tests {
         assert_eq!(greatest_allowed(&[1.0, f32::NAN], 0b10), 1);
         let mut rng = SplitMix::seeded(0, 5);
         let drawn: Vec<usize> = (0..200)
-            .map(|_| drawn(&values, mask, 1.0, &mut rng))
+            .map(|_| draw_action(&values, mask, 1.0, &mut rng))
             .collect();
         assert!(drawn.contains(&1) && drawn.iter().all(|it| [1, 2].contains(it)));
     }

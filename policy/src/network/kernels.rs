@@ -233,7 +233,7 @@ pub(super) fn reduce(reduction: Reduction, from: &[f32], out: &mut [f32]) {
             Reduction::Max => values.fold(f32::NEG_INFINITY, greater),
             Reduction::Min => values.fold(f32::INFINITY, smaller),
             Reduction::Product => values.fold(1.0, |all, value| all * value),
-            Reduction::ArgMax => super::choice::greatest(row) as f32,
+            Reduction::ArgMax => super::choice::find_greatest(row) as f32,
         };
     }
 }

@@ -204,7 +204,7 @@ impl Network {
     ///
     /// # Errors
     /// [`Misfit`]
-    pub fn fits(&self, spec: &Spec) -> Result<(), Misfit> {
+    pub fn check_fit(&self, spec: &Spec) -> Result<(), Misfit> {
         self.parts(spec)?;
         let (found, wanted) = (self.actions(), spec.actions.len());
         if found != wanted {

@@ -54,7 +54,7 @@ pub(crate) struct Player {
 impl Player {
     /// Has a network play an environment.
     pub(crate) fn new(network: Arc<Network>, spec: &Spec) -> Result<Self, Misfit> {
-        network.fits(spec)?;
+        network.check_fit(spec)?;
         let parts = network.parts(spec)?;
         let zeros = |len: &u32| vec![0.0; *len as usize];
         let values = network.registers.iter().map(zeros).collect();
@@ -73,7 +73,7 @@ impl Player {
 
     fn forget(&mut self) {
         self.state.memory.clear();
-        self.state.memory.resize(self.network.remembered(), 0.0);
+        self.state.memory.resize(self.network.memory_len(), 0.0);
     }
 
     /// Finds the values of the actions.
@@ -163,7 +163,7 @@ impl Network {
     }
 
     /// The values that it takes of a whole observation of an environment that it fits.
-    pub fn taken(&self, spec: &Spec, observation: &[f32]) -> Vec<f32> {
+    pub fn take_values(&self, spec: &Spec, observation: &[f32]) -> Vec<f32> {
         let mut taken = vec![0.0; self.inputs()];
         for (part, at) in self.parts(spec).unwrap_or_default() {
             let own = observation.get(part).unwrap_or_default();
@@ -190,7 +190,7 @@ impl Network {
     }
 
     /// Number of values that it remembers.
-    pub fn remembered(&self) -> usize {
+    pub fn memory_len(&self) -> usize {
         let memory = self.memory.iter();
         memory.map(|memory| self.len(memory.enters)).sum()
     }
@@ -221,7 +221,9 @@ impl Policy for Player {
         let logits = &self.values[usize::from(self.network.logits)];
         let mask = if choice.is_masked { mask } else { u64::MAX };
         let chosen = match choice.temperature {
-            Some(temperature) => choice::drawn(logits, mask, temperature, &mut self.state.rng),
+            Some(temperature) => {
+                choice::draw_action(logits, mask, temperature, &mut self.state.rng)
+            }
             None => choice::greatest_allowed(logits, mask),
         };
         Action::try_from(chosen).unwrap_or(self.noop)
@@ -238,9 +240,9 @@ impl Policy for Player {
     fn digest(&self) -> u64 {
         let mut digest = Digest::new();
         self.state.rng.digest(&mut digest);
-        digest.word(u64::from(self.state.rest));
+        digest.write_word(u64::from(self.state.rest));
         for value in &self.state.memory {
-            digest.word(u64::from(value.to_bits()));
+            digest.write_word(u64::from(value.to_bits()));
         }
         digest.end()
     }

@@ -67,8 +67,10 @@ fn counter(choice: ActionChoice) -> Network {
 fn player(network: &Network) -> Box<dyn Policy> {
     let mut partners = Partners::default();
     let sha256 = "ab".repeat(32);
-    partners.add(&sha256, &network.encode().unwrap()).unwrap();
-    let name = crate::named("counter.onnx", &sha256);
+    partners
+        .add_model(&sha256, &network.encode().unwrap())
+        .unwrap();
+    let name = crate::policy_name("counter.onnx", &sha256);
     let actions = network.actions();
     let mut player = partners
         .open(&name, &spec(network.inputs() as u32, actions))
@@ -269,13 +271,13 @@ fn draws_follow_the_seed_and_roll_back() {
 #[test]
 fn a_misfit_says_what_the_environment_has() {
     let network = counter(ActionChoice::default());
-    let observation = network.fits(&spec(5, 3)).unwrap_err().to_string();
+    let observation = network.check_fit(&spec(5, 3)).unwrap_err().to_string();
     assert_eq!(
         observation,
         "it takes 2 values, and the observation of `lab` has 5 for it (all [5]); open the environment with the layout, the \
          rules and the encodings with which the model was trained"
     );
-    let actions = network.fits(&spec(2, 2)).unwrap_err().to_string();
+    let actions = network.check_fit(&spec(2, 2)).unwrap_err().to_string();
     assert_eq!(
         actions,
         "it chooses among 3 actions, and `lab` has 2 (a0, a1); open the environment and the rules in which the model was \
@@ -311,7 +313,7 @@ fn fields_are_taken_by_their_names() {
         player.reset(0, 7);
         assert_eq!(player.act(&seen), action);
     }
-    let why = |name| of(["one", name]).fits(&spec).unwrap_err().to_string();
+    let why = |name| of(["one", name]).check_fit(&spec).unwrap_err().to_string();
     assert_eq!(
         why("map"),
         "it takes 1 values of a field `map`, and `lab` has 9; all of the observation is one [1], map [9], two [1]"

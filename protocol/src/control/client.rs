@@ -235,7 +235,7 @@ pub enum ClientMessage {
 
 impl ClientMessage {
     /// The first message of a page that takes any language.
-    pub fn hello(entry: Entry) -> Self {
+    pub fn make_hello(entry: Entry) -> Self {
         Self::Hello {
             entry,
             language: None,

@@ -124,7 +124,7 @@ impl Form {
     }
 
     /// The error of a bad frame at `offset`, if it is damage rather than a torn tail: a whole frame follows.
-    pub(super) fn damage(self, bytes: &[u8], offset: usize) -> Option<LogError> {
+    pub(super) fn find_damage(self, bytes: &[u8], offset: usize) -> Option<LogError> {
         let follows = (offset + 1..bytes.len()).any(|at| self.read(&bytes[at..]).is_some());
         follows.then_some(LogError::Corrupt {
             offset,

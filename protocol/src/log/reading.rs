@@ -58,7 +58,7 @@ pub fn read_log(bytes: &[u8]) -> Result<Log, LogError> {
     let form = Form::of(version);
     let Some(first) = form.read(&bytes[MAGIC.len()..]) else {
         return Err(form
-            .damage(bytes, MAGIC.len())
+            .find_damage(bytes, MAGIC.len())
             .unwrap_or(LogError::NoHeader));
     };
     let mut log = Log {
@@ -90,7 +90,7 @@ pub fn read_log(bytes: &[u8]) -> Result<Log, LogError> {
         log.valid_len += form.head_len() + frame.body.len();
     }
     log.torn = log.valid_len < bytes.len();
-    form.damage(bytes, log.valid_len).map_or(Ok(log), Err)
+    form.find_damage(bytes, log.valid_len).map_or(Ok(log), Err)
 }
 
 impl Log {

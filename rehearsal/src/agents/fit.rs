@@ -58,7 +58,7 @@ fn refuse_stage(stage: &Stage) -> Option<String> {
     let StageKind::Env(env) = &stage.kind else {
         return None;
     };
-    (env.way() == EnvWay::Host).then(|| {
+    (env.env_way() == EnvWay::Host).then(|| {
         format!(
             "the stage `{}` has `run: host`: its pages get a picture and no observation, so no agent can play there; \
              let agents play a copy of the study without this stage",
@@ -115,7 +115,7 @@ fn find_name(
 ) -> Result<(String, Option<CompiledModel>), String> {
     let (base, compiled) = match model {
         Some(model) => {
-            let lowered = models::lower(file_name(&policy.policy), model, env)?;
+            let lowered = models::lower_model(file_name(&policy.policy), model, env)?;
             let (name, compiled) = lowered.ok_or("the environment does not open")?;
             (name, Some(compiled))
         }

@@ -74,7 +74,7 @@ async fn play(
     let played = virtual_run::rehearse(&rehearsal, study, facts, &data, agents.clone()).await?;
     let sessions = played.sessions.clone();
     write_agents(&data, &options.policies, &sessions).await?;
-    let judged = judge::judge(played, &data, &scratch.path().join("tables")).await?;
+    let judged = judge::judge_sessions(played, &data, &scratch.path().join("tables")).await?;
     publish(&data, &options.data)?;
     let records = sessions.iter().map(|(_, record)| record.lock().clone());
     Ok(AgentsReport::new(

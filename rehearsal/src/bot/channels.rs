@@ -18,7 +18,7 @@ impl Bot {
             // Pages of a host have nothing to send each other.
             let plan = plan.filter(|plan| plan.way == EnvWay::Module && self.info.has_webrtc);
             let Some(plan) = plan else {
-                return tab.call(now_us, |page, at_us| {
+                return tab.call_page(now_us, |page, at_us| {
                     page.handle_channel(at_us, seat, false)
                 });
             };
@@ -57,15 +57,15 @@ impl Bot {
     fn take_channel_news(&mut self, now_us: u64, seat: Seat, news: ChannelNews) {
         let Some(tab) = &mut self.tab else { return };
         match news {
-            ChannelNews::Begun => tab.call(now_us, |page, at_us| {
+            ChannelNews::Begun => tab.call_page(now_us, |page, at_us| {
                 page.handle_channel_begun(at_us, seat);
             }),
             ChannelNews::Opened { is_relayed } => {
                 tab.relayed.remove(&seat);
                 tab.relayed.extend(is_relayed.then_some(seat));
-                tab.call(now_us, |page, at_us| page.handle_channel(at_us, seat, true));
+                tab.call_page(now_us, |page, at_us| page.handle_channel(at_us, seat, true));
             }
-            ChannelNews::Closed => tab.call(now_us, |page, at_us| {
+            ChannelNews::Closed => tab.call_page(now_us, |page, at_us| {
                 page.handle_channel(at_us, seat, false);
             }),
             ChannelNews::Datagram(_) if self.offline_us.is_some() => {}
@@ -73,7 +73,7 @@ impl Bot {
                 let way = Way::In(Link::Direct, seat, bytes);
                 self.late.take(now_us, way, &mut self.rng);
             }
-            ChannelNews::Datagram(bytes) => tab.call(now_us, |page, at_us| {
+            ChannelNews::Datagram(bytes) => tab.call_page(now_us, |page, at_us| {
                 page.handle_datagram(at_us, seat, &bytes);
             }),
             ChannelNews::Signal(data) => tab.page.send(ClientMessage::Signal { to: seat, data }),

@@ -46,11 +46,11 @@ impl Bot {
                 ..BotChat::default()
             };
         }
-        self.chat.due_us = Some(now_us + self.some(1, 8));
+        self.chat.due_us = Some(now_us + self.draw_seconds(1, 8));
         if let Some((may_ms, all_ms)) = view.left_ms {
             let members = view.members.iter();
             let people = members.filter(|member| **member != ChatMember::Ai).count();
-            self.waited(
+            self.record_wait(
                 now_us,
                 match people {
                     0 | 1 => Waited::Bot,
@@ -58,12 +58,12 @@ impl Bot {
                 },
             );
             let (may_s, all_s) = (u64::from(may_ms) / 1_000, u64::from(all_ms) / 1_000);
-            self.doing("in a chat");
+            self.set_doing("in a chat");
             self.expect(now_us, all_s + 120, "for a chat to end");
             // Some stay until the time is up.
-            let after_us = self.some(may_s + 1, all_s.max(may_s) + 20);
+            let after_us = self.draw_seconds(may_s + 1, all_s.max(may_s) + 20);
             self.act = Some((now_us + after_us, Act::Done(Vec::new())));
-            self.drafts.begin(now_us, after_us);
+            self.drafts.begin_draft(now_us, after_us);
         }
     }
 
@@ -80,11 +80,11 @@ impl Bot {
         }
         if self.chat.said < MOST {
             self.chat.said += 1;
-            let words = WORDS[self.rng.below(WORDS.len())];
+            let words = WORDS[self.rng.draw_below(WORDS.len())];
             let mut record = self.record.lock();
             let text = format!("{words} {}.{}", record.number, record.wrote.len());
             let Some(tab) = &mut self.tab else { return };
-            if tab.call(now_us, |page, at_us| page.handle_write(at_us, text.clone())) {
+            if tab.call_page(now_us, |page, at_us| page.handle_write(at_us, text.clone())) {
                 record.wrote.insert(text);
             }
         }
@@ -93,7 +93,7 @@ impl Bot {
         // Now and then somebody writes faster than the server accepts.
         self.chat.due_us = match chat {
             Some(_) if self.chat.said < MOST || is_busy => {
-                Some(now_us + self.some(0, 4).max(S / 5))
+                Some(now_us + self.draw_seconds(0, 4).max(S / 5))
             }
             _ => None,
         };

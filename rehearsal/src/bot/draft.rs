@@ -29,7 +29,7 @@ impl Drafts {
     }
 
     /// Notes that a page sends a draft.
-    pub(super) fn sent(&mut self, tab: u32, number: u32, draft: &Draft) {
+    pub(super) fn record_sent(&mut self, tab: u32, number: u32, draft: &Draft) {
         let key = (tab, number);
         // One that the server has not answered is sent again.
         if self.sent.iter().all(|(known, _)| *known != key) {
@@ -38,7 +38,7 @@ impl Drafts {
     }
 
     /// Notes that the server has made a draft durable.
-    pub(super) fn kept(&mut self, tab: u32, number: u32) {
+    pub(super) fn handle_stored(&mut self, tab: u32, number: u32) {
         let mut known = self.sent.iter();
         let at = known.position(|(known, _)| *known == (tab, number));
         self.kept = self.kept.max(at);
@@ -50,7 +50,7 @@ impl Drafts {
     }
 
     /// Notes that a form is shown, to be answered within some time: a draft of it is made halfway.
-    pub(super) fn begin(&mut self, now_us: u64, within_us: u64) {
+    pub(super) fn begin_draft(&mut self, now_us: u64, within_us: u64) {
         self.due_us = Some(now_us + within_us / 2);
     }
 
@@ -125,7 +125,7 @@ impl Bot {
         let half = answers[..answers.len().div_ceil(2)].to_vec();
         let Some(tab) = &mut self.tab else { return };
         let is_chat = (tab.stage()).is_some_and(|of| matches!(of.view, StageView::Chat { .. }));
-        tab.call(now_us, |page, page_us| match is_chat {
+        tab.call_page(now_us, |page, page_us| match is_chat {
             true => page.handle_typed(page_us, WORDS[0]),
             false => {
                 let here_ms = page_us.saturating_sub(page.stage_since_us()) / (S / 1_000);
@@ -166,18 +166,18 @@ mod tests {
         let mut drafts = Drafts::default();
         assert!(drafts.check(&stage(1), None).is_ok());
         for (number, value) in ["1", "2", "3"].into_iter().enumerate() {
-            drafts.sent(0, number as u32, &draft(value));
+            drafts.record_sent(0, number as u32, &draft(value));
         }
         assert!(drafts.check(&stage(1), None).is_ok(), "none was promised");
-        drafts.kept(0, 1);
+        drafts.handle_stored(0, 1);
         assert!(drafts.check(&stage(1), None).is_err());
         assert!(drafts.check(&stage(1), Some(&draft("1"))).is_err());
         assert!(drafts.check(&stage(1), Some(&draft("2"))).is_ok());
         assert!(drafts.check(&stage(1), Some(&draft("3"))).is_ok());
         assert!(drafts.check(&stage(2), None).is_ok());
         assert!(drafts.check(&stage(2), Some(&draft("3"))).is_err());
-        drafts.sent(1, 0, &draft("4"));
-        drafts.kept(1, 0);
+        drafts.record_sent(1, 0, &draft("4"));
+        drafts.handle_stored(1, 0);
         let regroup = ShownStage {
             view: StageView::Regroup,
             ..stage(2)

@@ -51,8 +51,8 @@ impl Late {
 
     /// Takes a datagram, or loses it.
     pub(super) fn take(&mut self, now_us: u64, way: Way, rng: &mut Rng) {
-        if rng.below(100) >= LOST {
-            let at_us = now_us + 40_000 + rng.below(140_000) as u64;
+        if rng.draw_below(100) >= LOST {
+            let at_us = now_us + 40_000 + rng.draw_below(140_000) as u64;
             self.waiting.push_back((at_us, way));
         }
     }
@@ -94,7 +94,7 @@ impl Bot {
         }
         let Some(tab) = &self.tab else { return };
         if let ClientMessage::Draft { number, draft, .. } = &message {
-            self.drafts.sent(tab.number, *number, draft);
+            self.drafts.record_sent(tab.number, *number, draft);
         }
         if let Some((_, wire)) = tab.wire {
             self.effects.push_back(BotEffect::Send(wire, message));
@@ -136,11 +136,11 @@ impl Bot {
                     let datagram = PageEffect::Datagram { to, bytes };
                     self.effects.push_back(BotEffect::Channel(datagram));
                 }
-                Way::In(Link::Relay, from, bytes) => tab.call(now_us, |page, at_us| {
+                Way::In(Link::Relay, from, bytes) => tab.call_page(now_us, |page, at_us| {
                     let message = ServerMessage::Relay { from, bytes };
                     page.handle_socket_message(at_us, socket, message);
                 }),
-                Way::In(Link::Direct, from, bytes) => tab.call(now_us, |page, at_us| {
+                Way::In(Link::Direct, from, bytes) => tab.call_page(now_us, |page, at_us| {
                     page.handle_datagram(at_us, from, &bytes);
                 }),
             }
@@ -149,11 +149,11 @@ impl Bot {
         if let Some(tab) = &mut self.tab {
             let is_episode_due = tab.is_episode_due(now_us);
             if tab.is_due(now_us) {
-                tab.call(now_us, |page, at_us| page.handle_timeout(at_us));
+                tab.call_page(now_us, |page, at_us| page.handle_timeout(at_us));
             }
             if is_episode_due && self.agent.is_none() {
                 let hands = &mut self.hands;
-                tab.call(now_us, |page, at_us| {
+                tab.call_page(now_us, |page, at_us| {
                     page.with_peer(at_us, |peer, now| hands.play(peer, now));
                 });
             }
@@ -179,7 +179,7 @@ impl Bot {
             return Ok(());
         };
         let partners = &self.info.partners;
-        let acted = tab.call(now_us, |page, at_us| {
+        let acted = tab.call_page(now_us, |page, at_us| {
             page.with_peer(at_us, |peer, now| hands.play(partners, peer, now))
         });
         acted.unwrap_or(Ok(()))
@@ -198,9 +198,9 @@ impl Bot {
         if all.is_empty() {
             return;
         }
-        let (seat, button) = all[self.rng.below(all.len())];
-        tab.call(now_us, |page, _| page.handle_button(seat, button));
-        self.presses_us = now_us + self.some(2, 9);
+        let (seat, button) = all[self.rng.draw_below(all.len())];
+        tab.call_page(now_us, |page, _| page.handle_button(seat, button));
+        self.presses_us = now_us + self.draw_seconds(2, 9);
     }
 
     /// An episode is on the page, or the same one again.
@@ -210,13 +210,13 @@ impl Bot {
             return;
         };
         let (horizon, horizon_s) = self.horizon(&plan);
-        self.hands = Hands::new(Rng::of(self.rng.bits(), &[]));
+        self.hands = Hands::new(Rng::of(self.rng.draw_bits(), &[]));
         if let Some(agent) = &mut self.agent {
             agent.sit_down();
         }
         self.late.clear();
         self.outcome_us = None;
-        self.doing("playing");
+        self.set_doing("playing");
         self.act = None;
         self.expect(now_us, 2 * horizon_s + 400, "for an episode to end");
         self.tempt_play(now_us, horizon);
@@ -302,7 +302,7 @@ impl Bot {
             .filter(|by| **by == Controller::Human)
             .count();
         let (env, params) = (plan.env.clone(), plan.params.clone());
-        self.waited(
+        self.record_wait(
             now_us,
             if people > 1 {
                 Waited::Matched
@@ -323,7 +323,7 @@ impl Bot {
             self.record.lock().verdicts.insert(episode, verdict);
         }
         self.count_links();
-        self.outcome_us = Some(now_us + self.some(1, 6));
+        self.outcome_us = Some(now_us + self.draw_seconds(1, 6));
         self.expect(now_us, 60, "for the stage after an episode");
         (self.mishap_us, self.mishap_tick) = (None, None);
     }

@@ -15,23 +15,23 @@ const WITHDRAW: &str = "withdraw";
 
 impl Bot {
     /// Draws whether a fault happens on a stage, and when.
-    pub(super) fn tempt(&mut self, now_us: u64, stage: &ShownStage) {
+    pub(super) fn plan_mishap(&mut self, now_us: u64, stage: &ShownStage) {
         let view = &stage.view;
         let Some(fault) = self.fault else { return };
         let study = &self.info.study;
         let chance = fault.chance_at(view, &stage.id, study, self.mishaps);
-        if self.rng.below(100) >= chance {
+        if self.rng.draw_below(100) >= chance {
             return;
         }
         let after_us = match view {
             // Others may come soon.
-            StageView::Lobby { .. } => self.some(0, 3),
-            _ => self.some(0, 8),
+            StageView::Lobby { .. } => self.draw_seconds(0, 3),
+            _ => self.draw_seconds(0, 8),
         };
         if fault == Fault::Idle {
             self.note(now_us, "does nothing any more");
             self.act = None;
-            self.mishap_us = Some(now_us + self.some(30, 300));
+            self.mishap_us = Some(now_us + self.draw_seconds(30, 300));
             return self.expect(now_us, 400, "for an idle participant to go");
         }
         self.mishap_us = Some(now_us + after_us);
@@ -44,12 +44,12 @@ impl Bot {
         let Some(fault) = self.fault else { return };
         let id = self.stage().map_or("", |stage| &stage.id);
         let chance = fault.chance_in_play(id, &self.info.study, self.mishaps);
-        if self.rng.below(100) < chance {
-            match self.rng.below(4) {
-                0 => self.mishap_us = Some(now_us + self.some(0, 2)),
+        if self.rng.draw_below(100) < chance {
+            match self.rng.draw_below(4) {
+                0 => self.mishap_us = Some(now_us + self.draw_seconds(0, 2)),
                 _ => {
                     let ticks = horizon as usize * 3 / 4;
-                    self.mishap_tick = Some(Tick(self.rng.below(ticks.max(1)) as u32));
+                    self.mishap_tick = Some(Tick(self.rng.draw_below(ticks.max(1)) as u32));
                 }
             }
         }
@@ -68,13 +68,13 @@ impl Bot {
                 return Some(self.go(now_us, fault));
             }
             Fault::Return => {
-                let away_us = self.some(1, 20);
+                let away_us = self.draw_seconds(1, 20);
                 self.come_back(now_us, now_us + away_us);
             }
             Fault::Reload => {
                 self.note(now_us, "reloads");
-                let back_us = now_us + 200_000 + self.some(0, 2);
-                self.reload(now_us, back_us);
+                let back_us = now_us + 200_000 + self.draw_seconds(0, 2);
+                self.reload_page(now_us, back_us);
             }
             Fault::SecondTab => self.second_tab(now_us),
             Fault::Withdraw => self.withdraw(now_us),
@@ -88,7 +88,7 @@ impl Bot {
     fn go(&mut self, now_us: u64, fault: Fault) -> Phase {
         self.note(now_us, "goes for good");
         match fault {
-            Fault::DropPlay | Fault::DropLobby if self.rng.below(2) == 1 => self.cut(),
+            Fault::DropPlay | Fault::DropLobby if self.rng.draw_below(2) == 1 => self.cut(),
             _ => self.close_tab(now_us),
         }
         Phase::Gone
@@ -107,13 +107,13 @@ impl Bot {
         let Some(mut tab) = self.tab.take() else {
             return;
         };
-        tab.call(now_us, |page, at_us| page.handle_leaving(at_us));
+        tab.call_page(now_us, |page, at_us| page.handle_leaving(at_us));
         let Some((_, wire)) = tab.wire else { return };
         while let Some(effect) = tab.page.poll_effect() {
             if let PageEffect::Send(message) = effect {
                 self.record.lock().trace.note_sent(now_us, &message);
                 if let ClientMessage::Draft { number, draft, .. } = &message {
-                    self.drafts.sent(tab.number, *number, draft);
+                    self.drafts.record_sent(tab.number, *number, draft);
                 }
                 self.effects.push_back(BotEffect::Send(wire, message));
             }
@@ -125,7 +125,7 @@ impl Bot {
     fn come_back(&mut self, now_us: u64, at_us: u64) {
         self.record.lock().returns += 1;
         let wire = self.tab.as_ref().and_then(|tab| tab.wire);
-        if self.rng.below(2) == 1 {
+        if self.rng.draw_below(2) == 1 {
             self.note(now_us, "loses the network");
             self.offline_us = Some(at_us);
             if let Some((_, wire)) = wire {
@@ -134,12 +134,12 @@ impl Bot {
             }
         } else {
             self.note(now_us, "closes the page, and opens it again");
-            self.reload(now_us, at_us);
+            self.reload_page(now_us, at_us);
         }
     }
 
     /// Opens a new page of the same session at a time.
-    pub(super) fn reload(&mut self, now_us: u64, at_us: u64) {
+    pub(super) fn reload_page(&mut self, now_us: u64, at_us: u64) {
         self.close_tab(now_us);
         self.new_page(now_us, at_us);
     }
@@ -170,7 +170,7 @@ impl Bot {
             }
         }
         self.new_page(now_us, now_us);
-        if self.rng.below(2) == 1 {
+        if self.rng.draw_below(2) == 1 {
             self.token = None;
             if self.way.is_known_to_others() {
                 self.drafts.forget_earlier();
@@ -203,13 +203,13 @@ impl Bot {
     /// Returns from the page of another site, in the same tab.
     pub(super) fn return_by(&mut self, now_us: u64, ticket: String) {
         self.note(now_us, "comes back from a page of another site");
-        self.reload(now_us, now_us);
+        self.reload_page(now_us, now_us);
         self.ticket = Some(ticket);
     }
 
     /// Sends a message that no real page sends.
     fn malform(&mut self, now_us: u64) {
-        let kind = self.rng.below(6);
+        let kind = self.rng.draw_below(6);
         // A message that waits for an answer would be sent again.
         let tab = self.tab.as_ref().filter(|tab| !tab.page.is_done());
         let Some((_, wire)) = tab.filter(|_| !self.has_left).and_then(|tab| tab.wire) else {

@@ -203,7 +203,7 @@ impl Bot {
             ..
         } = ticket;
         record.lock().phase = Phase::Here("coming in");
-        let hands = Hands::new(Rng::of(rng.bits(), &[]));
+        let hands = Hands::new(Rng::of(rng.draw_bits(), &[]));
         Self {
             info,
             rng,
@@ -280,7 +280,7 @@ impl Bot {
 
     /// Returns the event for which the bot has waited without success by now, after the number of that wait. The driver
     /// knows whether a slow machine is the reason, and otherwise calls [`Self::give_up`].
-    pub(super) fn overdue(&self, now_us: u64) -> Option<(u64, String)> {
+    pub(super) fn overdue_stage(&self, now_us: u64) -> Option<(u64, String)> {
         let (at_us, number, what) = self.next_deadline();
         let is_overdue = now_us > at_us && !self.is_over;
         is_overdue.then(|| (number, what.to_owned()))
@@ -334,7 +334,7 @@ impl Bot {
         if let Some((tab, _)) = &mut self.old
             && tab.is_due(now_us)
         {
-            tab.call(now_us, |page, page_us| page.handle_timeout(page_us));
+            tab.call_page(now_us, |page, page_us| page.handle_timeout(page_us));
             self.drain_old(now_us);
         }
         self.draft(now_us);
@@ -342,7 +342,7 @@ impl Bot {
         if self.outcome_us.take_if(|at_us| *at_us <= now_us).is_some()
             && let Some(tab) = &mut self.tab
         {
-            tab.call(now_us, |page, page_us| page.handle_outcome_read(page_us));
+            tab.call_page(now_us, |page, page_us| page.handle_outcome_read(page_us));
         }
         self.drain(now_us)?;
         if self.mishap_us.take_if(|at_us| *at_us <= now_us).is_some()
@@ -352,7 +352,7 @@ impl Bot {
         }
         self.drain(now_us)?;
         if let Some((_, act)) = self.act.take_if(|(at_us, _)| *at_us <= now_us)
-            && let Some(end) = self.act(now_us, act)
+            && let Some(end) = self.perform_act(now_us, act)
         {
             return Ok(Some(end));
         }
@@ -364,9 +364,9 @@ impl Bot {
     pub(super) fn handle_opened(&mut self, now_us: u64, wire: WireId) {
         self.guard(|bot| {
             if let Some(tab) = &mut bot.tab
-                && let Some(socket) = tab.socket(wire)
+                && let Some(socket) = tab.socket_of(wire)
             {
-                tab.call(now_us, |page, at_us| {
+                tab.call_page(now_us, |page, at_us| {
                     page.handle_socket_opened(at_us, socket)
                 });
             }
@@ -379,13 +379,13 @@ impl Bot {
     pub(super) fn handle_message(&mut self, now_us: u64, wire: WireId, message: ServerMessage) {
         self.guard(|bot| {
             if let Some((tab, _)) = &mut bot.old
-                && let Some(socket) = tab.socket(wire)
+                && let Some(socket) = tab.socket_of(wire)
             {
                 if message == ServerMessage::Superseded {
                     bot.note(now_us, "< Superseded, in the first tab");
                 }
                 if let Some((tab, _)) = &mut bot.old {
-                    tab.call(now_us, |page, at_us| {
+                    tab.call_page(now_us, |page, at_us| {
                         page.handle_socket_message(at_us, socket, message);
                     });
                 }
@@ -393,7 +393,7 @@ impl Bot {
             } else if bot
                 .tab
                 .as_ref()
-                .is_some_and(|tab| tab.socket(wire).is_some())
+                .is_some_and(|tab| tab.socket_of(wire).is_some())
             {
                 bot.record.lock().trace.note_received(now_us, &message);
                 bot.handle_news(now_us, wire, message)?;
@@ -411,7 +411,7 @@ impl Bot {
     pub(super) fn handle_closed(&mut self, now_us: u64, wire: WireId) {
         self.guard(|bot| {
             if let Some((tab, _)) = &bot.old
-                && tab.socket(wire).is_some()
+                && tab.socket_of(wire).is_some()
             {
                 let is_second_in = bot.tab.as_ref().is_some_and(|tab| tab.page.is_welcomed());
                 if bot.is_server_up && is_second_in {
@@ -429,12 +429,12 @@ impl Bot {
     /// The connection of the tab is gone.
     fn lose(&mut self, now_us: u64, wire: WireId) {
         let Some(tab) = &mut self.tab else { return };
-        let Some(socket) = tab.socket(wire) else {
+        let Some(socket) = tab.socket_of(wire) else {
             return;
         };
         tab.wire = None;
         let was_welcome = tab.page.is_welcomed();
-        tab.call(now_us, |page, at_us| {
+        tab.call_page(now_us, |page, at_us| {
             page.handle_socket_closed(at_us, socket)
         });
         // They were under way through it; over another connection they would arrive before its first message.
@@ -477,7 +477,7 @@ impl Bot {
     }
 
     fn note(&self, now_us: u64, what: &str) {
-        self.record.lock().trace.note(now_us, what);
+        self.record.lock().trace.add_note(now_us, what);
     }
 
     /// The stage that is shown.

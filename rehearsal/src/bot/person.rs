@@ -9,7 +9,7 @@ use study::stage::AGREED;
 use super::{Bot, S};
 use crate::answers::{answer_in_time, fill};
 use crate::fault::Fault;
-use crate::quiz::solve;
+use crate::quiz::solve_quiz;
 use crate::record::Phase;
 use crate::watching::answer_watch;
 
@@ -31,7 +31,7 @@ const OVERLOOKED: usize = 50;
 
 impl Bot {
     /// Waits in a lobby, and answers its questions.
-    pub(super) fn wait(&mut self, now_us: u64, ask: Ask) {
+    pub(super) fn wait_before(&mut self, now_us: u64, ask: Ask) {
         match ask {
             Ask::Nothing => {}
             // Agents are always there, and came for partners.
@@ -40,13 +40,13 @@ impl Bot {
             }
             Ask::Presence { .. } if self.agent.is_some() => self.say(ClientMessage::Here),
             // A person who overlooks the question is asked to come back.
-            Ask::Presence { .. } if self.rng.below(100) < OVERLOOKED => {
+            Ask::Presence { .. } if self.rng.draw_below(100) < OVERLOOKED => {
                 self.note(now_us, "overlooks the question whether they are there");
             }
             Ask::Presence { .. } | Ask::Return => self.say(ClientMessage::Here),
             Ask::Choice => {
                 let choices = [LobbyChoice::Wait, LobbyChoice::Ai, LobbyChoice::Leave];
-                let choice = choices[self.rng.below(choices.len())];
+                let choice = choices[self.rng.draw_below(choices.len())];
                 self.say(ClientMessage::Choose(choice));
             }
         }
@@ -56,78 +56,78 @@ impl Bot {
     ///
     /// # Errors
     /// The stage asks for something that bots do not know.
-    pub(super) fn meet(&mut self, now_us: u64, stage: &ShownStage) -> Result<(), String> {
+    pub(super) fn meet_stage(&mut self, now_us: u64, stage: &ShownStage) -> Result<(), String> {
         let act = match &stage.view {
             StageView::Consent { sha256, .. } => {
-                self.doing("reading the consent");
-                Some((self.some(8, 40), Act::Done(self.consent(sha256))))
+                self.set_doing("reading the consent");
+                Some((self.draw_seconds(8, 40), Act::Done(self.consent(sha256))))
             }
             StageView::Instructions { pages, min_s } => {
-                self.doing("reading");
+                self.set_doing("reading");
                 let pages = pages.len().max(1) as u64;
                 let least_s = u64::from(*min_s) + 1;
-                let time = self.some(least_s.max(5) * pages, (least_s + 24) * pages);
+                let time = self.draw_seconds(least_s.max(5) * pages, (least_s + 24) * pages);
                 Some((time, Act::Done(Vec::new())))
             }
             StageView::Quiz {
                 attempt, attempts, ..
             } => {
-                self.doing("in a quiz");
+                self.set_doing("in a quiz");
                 let answers = self.quiz(&stage.id, (*attempt, *attempts))?;
                 let items = answers.len() as u64;
-                Some((self.some(3 * items, 10 * items), Act::Done(answers)))
+                Some((self.draw_seconds(3 * items, 10 * items), Act::Done(answers)))
             }
             StageView::Survey { surveyjs } => {
-                self.doing("in a survey");
+                self.set_doing("in a survey");
                 let answers = fill(surveyjs, &mut self.rng);
                 let answers = answers.map_err(|why| format!("the survey `{}`: {why}", stage.id))?;
                 let items = 1 + answers.len() as u64;
-                let time_us = self.some(3 * items, 10 * items);
+                let time_us = self.draw_seconds(3 * items, 10 * items);
                 let in_time = answer_in_time(surveyjs, &answers, time_us / S, &mut self.rng);
                 let in_time = in_time.map(|(time_s, answers)| (time_s * S, answers));
                 let (time_us, answers) = in_time.unwrap_or((time_us, answers));
                 Some((time_us, Act::Done(answers)))
             }
             StageView::Screening { .. } => {
-                self.doing("having the device checked");
-                Some((self.some(3, 6), Act::Done(self.screening())))
+                self.set_doing("having the device checked");
+                Some((self.draw_seconds(3, 6), Act::Done(self.screening())))
             }
             StageView::Debrief { .. } => {
-                self.doing("reading the debrief");
-                Some((self.some(5, 25), Act::Done(Vec::new())))
+                self.set_doing("reading the debrief");
+                Some((self.draw_seconds(5, 25), Act::Done(Vec::new())))
             }
             StageView::External { ticket, .. } => {
-                self.doing("on a page of another site");
+                self.set_doing("on a page of another site");
                 let act = self.external(&stage.id, ticket)?;
-                Some((self.some(20, 90), act))
+                Some((self.draw_seconds(20, 90), act))
             }
             StageView::Watch { task, .. } => {
-                self.doing("watching a recording");
+                self.set_doing("watching a recording");
                 let answers = answer_watch(task, &mut self.rng);
-                Some((self.some(20, 90), Act::Done(answers)))
+                Some((self.draw_seconds(20, 90), Act::Done(answers)))
             }
             StageView::Lobby { timeout_s } => {
-                self.doing("in a lobby");
+                self.set_doing("in a lobby");
                 let patience_s = 3 * u64::from(*timeout_s) + 60;
                 Some((patience_s * S, Act::Leave))
             }
             StageView::Chat { .. } => {
-                self.doing("before a chat");
+                self.set_doing("before a chat");
                 self.expect(now_us, 60, "for the chat to be told");
                 None
             }
             StageView::Env => {
-                self.doing("before an episode");
+                self.set_doing("before an episode");
                 self.expect(now_us, 180, "for an episode to be made");
                 None
             }
             StageView::Rest { min_ms, .. } => {
-                self.doing("resting");
+                self.set_doing("resting");
                 let most_s = u64::from(*min_ms) / 1_000 + 1;
-                Some((self.some(most_s, most_s + 6), Act::Done(Vec::new())))
+                Some((self.draw_seconds(most_s, most_s + 6), Act::Done(Vec::new())))
             }
             StageView::Regroup => {
-                self.doing("waiting for the group");
+                self.set_doing("waiting for the group");
                 let stages = self.info.study.timeline.iter();
                 let lobbies = stages.filter_map(|stage| match &stage.kind {
                     StageKind::Lobby(lobby) => Some(u64::from(lobby.regroup_s)),
@@ -140,7 +140,7 @@ impl Bot {
             StageView::End {
                 outcome, farewell, ..
             } => {
-                self.doing("on the last page");
+                self.set_doing("on the last page");
                 let mut record = self.record.lock();
                 record.outcome = Some(outcome.clone());
                 record.farewell = farewell.clone();
@@ -154,7 +154,7 @@ impl Bot {
                 stage.view,
                 StageView::Quiz { .. } | StageView::Survey { .. }
             ) {
-                self.drafts.begin(now_us, after_us);
+                self.drafts.begin_draft(now_us, after_us);
             }
             self.expect(
                 now_us,
@@ -167,13 +167,13 @@ impl Bot {
     }
 
     /// A random time between two numbers of seconds, microseconds.
-    pub(super) fn some(&mut self, least_s: u64, most_s: u64) -> u64 {
+    pub(super) fn draw_seconds(&mut self, least_s: u64, most_s: u64) -> u64 {
         let span_ms = (most_s - least_s) * 1_000 + 1;
-        least_s * S + self.rng.below(span_ms as usize) as u64 * 1_000
+        least_s * S + self.rng.draw_below(span_ms as usize) as u64 * 1_000
     }
 
     /// Carries out an act; returns the end, if it ends the session.
-    pub(super) fn act(&mut self, now_us: u64, act: Act) -> Option<Phase> {
+    pub(super) fn perform_act(&mut self, now_us: u64, act: Act) -> Option<Phase> {
         match act {
             Act::Done(answers) => {
                 self.be_done(now_us, answers);
@@ -196,7 +196,7 @@ impl Bot {
     pub(super) fn leave(&mut self, now_us: u64) {
         (self.act, self.done, self.has_left) = (None, None, true);
         if let Some(tab) = &mut self.tab {
-            tab.call(now_us, |page, at_us| page.handle_leave(at_us));
+            tab.call_page(now_us, |page, at_us| page.handle_leave(at_us));
         }
         self.expect_after_done(now_us);
     }
@@ -255,6 +255,6 @@ impl Bot {
     fn quiz(&mut self, id: &str, attempt: (u8, u8)) -> Result<Vec<Answer>, String> {
         let fails = self.fault == Some(Fault::FailQuiz);
         self.record.lock().happened |= fails;
-        solve(&self.info.study, id, (fails, attempt), &mut self.rng)
+        solve_quiz(&self.info.study, id, (fails, attempt), &mut self.rng)
     }
 }

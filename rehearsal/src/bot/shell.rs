@@ -16,7 +16,7 @@ impl Bot {
             ..self.way.credentials()
         };
         self.tabs += 1;
-        let seed = self.rng.bits();
+        let seed = self.rng.draw_bits();
         self.tab = Some(Tab::new(now_us, self.tabs, credentials, seed));
     }
 
@@ -40,7 +40,7 @@ impl Bot {
         };
         match effect {
             PageEffect::OpenSocket(socket) if self.offline_us.is_some() => {
-                tab.call(now_us, |page, at_us| {
+                tab.call_page(now_us, |page, at_us| {
                     page.handle_socket_closed(at_us, socket)
                 });
             }
@@ -67,7 +67,7 @@ impl Bot {
                     let world = self.open_world(&plan)?;
                     let partners = self.info.partners.clone();
                     if let Some(tab) = &mut self.tab {
-                        tab.call(now_us, |page, at_us| {
+                        tab.call_page(now_us, |page, at_us| {
                             page.handle_world(at_us, era, world, partners);
                         });
                     }
@@ -116,7 +116,7 @@ impl Bot {
             PageEvent::Garbled(error) => self.handle_garbled(&error),
             PageEvent::StageShown { .. } => self.handle_stage(now_us)?,
             PageEvent::NotTaken => self.handle_not_taken(now_us),
-            PageEvent::Waiting(waiting) => self.wait(now_us, waiting.ask),
+            PageEvent::Waiting(waiting) => self.wait_before(now_us, waiting.ask),
             PageEvent::EpisodeBegan { .. } => self.handle_episode(now_us),
             PageEvent::Judged(verdict) => self.handle_verdict(now_us, verdict),
             PageEvent::EpisodeLeft(_) => self.leave_channels(),
@@ -139,7 +139,7 @@ impl Bot {
                 if self.fault == Some(Fault::Malformed) && self.mishaps > 0 =>
             {
                 self.note(now_us, "the server refuses the page, which is loaded again");
-                self.reload(now_us, now_us + 2 * S);
+                self.reload_page(now_us, now_us + 2 * S);
                 Ok(())
             }
             StopReason::Refused(why) => Err(format!("refused: {why:?}")),

@@ -6,7 +6,7 @@ use protocol::control::{Answer, ServerMessage, StageView};
 use super::chat::BotChat;
 use super::person::Act;
 use super::{Bot, WireId};
-use crate::record::{Given, Phase, Waited, cuts};
+use crate::record::{Given, Phase, Waited, is_cut_short};
 
 impl Bot {
     /// Handles a message of the server: checks what was promised, and gives it to the page.
@@ -46,12 +46,12 @@ impl Bot {
                 // Others may find somebody who still reads an outcome, and so never sees the lobby.
                 if matches!(stage.view, StageView::Lobby { .. }) && self.lobby_us.is_none() {
                     self.lobby_us = Some(now_us);
-                    self.tempt(now_us, &stage);
+                    self.plan_mishap(now_us, &stage);
                 }
             }
             ServerMessage::DraftKept { number } => {
                 let tab = self.tab.as_ref().map_or(0, |tab| tab.number);
-                self.drafts.kept(tab, *number);
+                self.drafts.handle_stored(tab, *number);
             }
             ServerMessage::Chat(told) => {
                 told.messages
@@ -65,8 +65,8 @@ impl Bot {
         let Some(tab) = &mut self.tab else {
             return Ok(());
         };
-        if let Some(socket) = tab.socket(wire) {
-            tab.call(now_us, |page, at_us| {
+        if let Some(socket) = tab.socket_of(wire) {
+            tab.call_page(now_us, |page, at_us| {
                 page.handle_socket_message(at_us, socket, message);
             });
         }
@@ -94,7 +94,7 @@ impl Bot {
         use StageView::{Chat, End, Env, Lobby, Regroup, Rest};
         // A match may still be dissolved.
         if !matches!(stage.view, Lobby { .. } | Env | Regroup | Chat { .. }) {
-            self.waited(now_us, Waited::Left);
+            self.record_wait(now_us, Waited::Left);
         }
         // In an env stage, the episode is compared.
         if !matches!(stage.view, Env | Regroup | Rest { .. } | End { .. }) {
@@ -103,9 +103,9 @@ impl Bot {
         (self.act, self.outcome_us) = (None, None);
         self.drafts.stop();
         self.chat = BotChat::default();
-        self.meet(now_us, &stage)?;
+        self.meet_stage(now_us, &stage)?;
         if !matches!(stage.view, Lobby { .. }) {
-            self.tempt(now_us, &stage);
+            self.plan_mishap(now_us, &stage);
         }
         // It came while the outcome of the episode before was read.
         let chat = self.tab.as_ref().and_then(|tab| tab.page.chat());
@@ -130,7 +130,7 @@ impl Bot {
             StageView::Instructions { pages, .. } => pages.len().max(1),
             _ => 1,
         };
-        tab.call(now_us, |page, page_us| {
+        tab.call_page(now_us, |page, page_us| {
             let here_ms = page_us.saturating_sub(page.stage_since_us()) / 1_000;
             let page_ms = here_ms / pages as u64;
             page.handle_done(page_us, answers, vec![page_ms as u32; pages]);
@@ -144,7 +144,7 @@ impl Bot {
         let given = self.record.lock().given.last().cloned();
         if let Some(given) = given.filter(|_| self.done.is_some()) {
             self.expect(now_us, 60, "for the server to take what was done");
-            self.act = Some((now_us + self.some(1, 3), Act::Done(given.answers)));
+            self.act = Some((now_us + self.draw_seconds(1, 3), Act::Done(given.answers)));
         }
     }
 
@@ -165,21 +165,21 @@ impl Bot {
         let Some(before) = self.done.take() else {
             return;
         };
-        let is_cut = cuts(&next.view);
+        let is_cut = is_cut_short(&next.view);
         let is_reload = next.index == before.index && before.view == next.view;
         if let Some(given) = self.record.lock().given.last_mut() {
             given.is_acknowledged = !is_cut && !is_reload;
         }
     }
 
-    pub(super) fn waited(&mut self, now_us: u64, how: Waited) {
+    pub(super) fn record_wait(&mut self, now_us: u64, how: Waited) {
         if let Some(since_us) = self.lobby_us.take() {
             let waited_us = now_us.saturating_sub(since_us);
             self.record.lock().waits.push((waited_us, how));
         }
     }
 
-    pub(super) fn doing(&self, what: &'static str) {
+    pub(super) fn set_doing(&self, what: &'static str) {
         self.record.lock().phase = Phase::Here(what);
     }
 }

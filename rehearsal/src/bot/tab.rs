@@ -51,7 +51,7 @@ impl Tab {
     }
 
     /// Calls the page with the time on its own clock.
-    pub(super) fn call<T>(
+    pub(super) fn call_page<T>(
         &mut self,
         now_us: u64,
         action: impl FnOnce(&mut Page<Native>, u64) -> T,
@@ -61,14 +61,14 @@ impl Tab {
     }
 
     /// The page's number of a connection, if it is the one that the page has.
-    pub(super) fn socket(&self, wire: WireId) -> Option<SocketId> {
+    pub(super) fn socket_of(&self, wire: WireId) -> Option<SocketId> {
         let own = self.wire.filter(|(_, own)| *own == wire);
         own.map(|(socket, _)| socket)
     }
 
     /// Returns when the page must be called next, and why.
     pub(super) fn poll_timeout(&mut self, now_us: u64) -> Option<(u64, &'static str)> {
-        let (due_us, reason) = self.call(now_us, Page::poll_timeout)?;
+        let (due_us, reason) = self.call_page(now_us, Page::poll_timeout)?;
         Some((self.zero_us.saturating_add(due_us), reason))
     }
 

@@ -63,11 +63,11 @@ fn who_is_not_let_in_is_overdue_unless_the_server_is_down() {
     let mut bot = bot(Fault::Reload);
     let now_us = 1_000 * S;
     dial(&mut bot, now_us);
-    assert_eq!(bot.overdue(now_us + 60 * S), None);
-    let (number, what) = bot.overdue(now_us + 61 * S).unwrap();
+    assert_eq!(bot.overdue_stage(now_us + 60 * S), None);
+    let (number, what) = bot.overdue_stage(now_us + 61 * S).unwrap();
     assert_eq!(what, "to be let in");
     bot.handle_server(now_us + 61 * S, false);
-    assert_eq!(bot.overdue(now_us + 120 * S), None);
-    let (later, _) = bot.overdue(now_us + 122 * S).unwrap();
+    assert_eq!(bot.overdue_stage(now_us + 120 * S), None);
+    let (later, _) = bot.overdue_stage(now_us + 122 * S).unwrap();
     assert!(later > number, "patience begins anew");
 }

@@ -20,31 +20,31 @@ impl Person {
         self.record.lock().happened = true;
         match fault {
             Fault::DropLobby | Fault::DropPlay | Fault::CloseSurvey | Fault::Idle => {
-                self.note("closes the page for good");
+                self.add_note("closes the page for good");
                 // Messages that the page sent before it was closed count.
                 self.tab.close().await?;
-                self.hear().ok();
+                self.handle_events().ok();
                 return Ok(Some(Phase::Gone));
             }
             Fault::Reload => {
-                self.note("reloads");
+                self.add_note("reloads");
                 self.watch.begin_again();
                 self.tab.page("Page.reload", json!({})).await?;
             }
             Fault::Return => {
-                self.note("closes the page, and opens it again");
+                self.add_note("closes the page, and opens it again");
                 self.tab.close().await?;
-                let away_ms = 1_000 + self.rng.below(9_000) as u64;
+                let away_ms = 1_000 + self.rng.draw_below(9_000) as u64;
                 tokio::time::sleep(Duration::from_millis(away_ms)).await;
                 self.open_again().await?;
             }
             Fault::SecondTab => {
-                self.note("opens a second tab");
+                self.add_note("opens a second tab");
                 let old = self.open_again().await?;
                 self.old = Some((old, Instant::now()));
             }
             Fault::Withdraw => {
-                self.note("withdraws");
+                self.add_note("withdraws");
                 self.withdraw().await?;
             }
             Fault::Refuse
@@ -66,24 +66,26 @@ impl Person {
         {
             self.record.lock().has_withdrawn = true;
             self.tab
-                .click("section.debrief .actions button.secondary")
+                .click_element("section.debrief .actions button.secondary")
                 .await?;
             return self
                 .tab
-                .click("section.debrief .actions button.danger")
+                .click_element("section.debrief .actions button.danger")
                 .await;
         }
-        self.tab.click("button.leave:not([hidden])").await?;
-        self.tab.click("section.confirm button.secondary").await
+        self.tab.click_element("button.leave:not([hidden])").await?;
+        self.tab
+            .click_element("section.confirm button.secondary")
+            .await
     }
 
     /// Opens the link again, in a second tab; returns the first one.
     async fn open_again(&mut self) -> anyhow::Result<Tab> {
-        self.hear()?;
+        self.handle_events()?;
         self.watch.begin_again();
         let tab = Tab::open(&self.tools, &self.context).await?;
         let before = std::mem::replace(&mut self.tab, tab);
-        let address = self.address(&self.way.query());
+        let address = self.address(&self.way.entry_query());
         self.go_to(&address).await?;
         Ok(before)
     }

@@ -113,7 +113,7 @@ impl Chromium {
         let tools = DevTools::over(to, from);
         let version = tools.call(None, "Browser.getVersion", json!({})).await;
         let Ok(version) = version else {
-            let said = crate::process::host::tail(&log);
+            let said = crate::process::host::read_tail(&log);
             bail!(
                 "{} does not start as a browser; it says:\n{said}",
                 program.display()
@@ -129,7 +129,7 @@ impl Chromium {
     }
 
     /// The connection to it.
-    pub(super) fn tools(&self) -> DevTools {
+    pub(super) fn open_tools(&self) -> DevTools {
         self.tools.clone()
     }
 

@@ -15,7 +15,7 @@ use study::assign::Rng;
 use tokio::sync::mpsc;
 
 use super::devtools::DevTools;
-use super::tab::{Tab, encoded, text};
+use super::tab::{Tab, encode_text, text};
 use super::watch::{Told, Watch};
 use crate::bot::Ticket;
 use crate::entry::EntryWay;
@@ -150,7 +150,7 @@ impl Person {
         let mut person = Self {
             around,
             tools,
-            is_skilled: rng.below(2) == 1,
+            is_skilled: rng.draw_below(2) == 1,
             rng,
             way,
             fault,
@@ -171,17 +171,17 @@ impl Person {
         if fault == Some(Fault::SlowNetwork) {
             person.slow_down().await?;
         }
-        let address = person.address(&person.way.query());
+        let address = person.address(&person.way.entry_query());
         person.go_to(&address).await?;
         Ok(person)
     }
 
     async fn run(&mut self) -> anyhow::Result<Phase> {
         loop {
-            self.hear()?;
+            self.handle_events()?;
             if self.mishap.take_if(|at| *at <= Instant::now()).is_some() {
                 // The next view is met before anything is clicked.
-                self.pause(500, 1_500);
+                self.pause_for(500, 1_500);
                 if let Some(end) = self.go_wrong().await? {
                     return Ok(end);
                 }
@@ -201,7 +201,7 @@ impl Person {
     }
 
     /// Takes in the messages of the page, and fails if nothing has happened for long.
-    pub(super) fn hear(&mut self) -> anyhow::Result<()> {
+    pub(super) fn handle_events(&mut self) -> anyhow::Result<()> {
         let before = self.watch.steps;
         let now_us = self.around.clock.now_us();
         loop {
@@ -221,7 +221,7 @@ impl Person {
             std::iter::from_fn(|| tab.events.try_recv().ok()).any(|event| Watch::supersedes(&event))
         };
         if self.old.as_mut().is_some_and(is_told) {
-            self.note("< Superseded, in the first tab");
+            self.add_note("< Superseded, in the first tab");
             self.old = None;
         }
         match &self.old {
@@ -241,7 +241,7 @@ impl Person {
         let since = *self.blank.get_or_insert_with(Instant::now);
         if since.elapsed() > BLANK && self.around.address.borrow().is_some() {
             self.blank = None;
-            self.note("loads the page again, which shows nothing");
+            self.add_note("loads the page again, which shows nothing");
             self.tab.page("Page.reload", json!({})).await?;
         }
         Ok(())
@@ -250,8 +250,8 @@ impl Person {
     /// Records the view of the page, for the reader of a session that is stuck.
     async fn describe(&self) {
         let shows = "`${window.coplay ? JSON.parse(coplay.report()).status : 'no study'}: ${document.body.innerText}`";
-        if let Ok(Value::String(shows)) = self.tab.ask(shows).await {
-            self.note(&format!("the page shows, {}", shows.replace('\n', " ")));
+        if let Ok(Value::String(shows)) = self.tab.evaluate_script(shows).await {
+            self.add_note(&format!("the page shows, {}", shows.replace('\n', " ")));
         }
     }
 
@@ -291,7 +291,9 @@ impl Person {
     }
 
     async fn look(&self) -> anyhow::Result<Seen> {
-        Ok(serde_json::from_value(self.tab.ask(LOOK).await?)?)
+        Ok(serde_json::from_value(
+            self.tab.evaluate_script(LOOK).await?,
+        )?)
     }
 
     /// Carries out the next act, if it is time.
@@ -306,9 +308,9 @@ impl Person {
             return Ok(None);
         }
         if seen.outcome {
-            self.pause(300, 1_500);
+            self.pause_for(300, 1_500);
             self.tab
-                .click("section.play .overlay button.primary")
+                .click_element("section.play .overlay button.primary")
                 .await?;
             return Ok(None);
         }
@@ -324,25 +326,30 @@ impl Person {
         }
         let (stage, _) = meets;
         match &stage.view {
-            StageView::Consent { .. } => self.consent().await?,
+            StageView::Consent { .. } => self.give_consent().await?,
             StageView::Instructions { .. } => {
-                self.on("section.instructions .actions button.primary:not([aria-disabled])")
-                    .await?
+                self.find_element(
+                    "section.instructions .actions button.primary:not([aria-disabled])",
+                )
+                .await?
             }
             StageView::Quiz { .. } | StageView::Survey { .. } => {
                 self.form(&stage.id, &stage.view, seen).await?
             }
-            StageView::Debrief { .. } => self.on("section.debrief .actions button.primary").await?,
-            StageView::External { .. } => self.external(&stage.id, &stage.view).await?,
+            StageView::Debrief { .. } => {
+                self.find_element("section.debrief .actions button.primary")
+                    .await?
+            }
+            StageView::External { .. } => self.visit_external(&stage.id, &stage.view).await?,
             StageView::Watch { .. } => self.watch_film().await?,
             StageView::Lobby { .. } => self.lobby(seen).await?,
             StageView::Rest { .. } => {
-                self.on("section.rest .actions button:not([disabled])")
+                self.find_element("section.rest .actions button:not([disabled])")
                     .await?
             }
             StageView::Chat { .. } => self.chat(&stage.id).await?,
             StageView::Screening { .. } => {
-                self.on("section.screening .actions button:not([disabled])")
+                self.find_element("section.screening .actions button:not([disabled])")
                     .await?
             }
             StageView::Env if seen.plays => self.play().await?,
@@ -361,7 +368,7 @@ impl Person {
             StageView::End { .. } => "on the last page",
             _ => "reading",
         });
-        self.pause(300, 1_500);
+        self.pause_for(300, 1_500);
         let study = &self.around.study;
         let Some(fault) = self.fault else { return };
         let in_play = matches!(view, StageView::Env) && seen.plays;
@@ -372,13 +379,13 @@ impl Person {
         if fault == Fault::SlowNetwork && in_play {
             self.record.lock().happened = true;
         }
-        if self.rng.below(100) >= chance {
+        if self.rng.draw_below(100) >= chance {
             return;
         }
-        let after_ms = self.rng.below(if in_play { 5_000 } else { 1_500 });
+        let after_ms = self.rng.draw_below(if in_play { 5_000 } else { 1_500 });
         self.mishap = Some(Instant::now() + Duration::from_millis(after_ms as u64));
         if fault == Fault::Idle {
-            self.note("does nothing any more");
+            self.add_note("does nothing any more");
             self.is_idle = true;
         }
     }
@@ -396,7 +403,7 @@ impl Person {
     pub(super) fn address(&self, query: &[(String, String)]) -> String {
         let pairs: Vec<String> = query
             .iter()
-            .map(|(name, value)| format!("{}={}", encoded(name), encoded(value)))
+            .map(|(name, value)| format!("{}={}", encode_text(name), encode_text(value)))
             .collect();
         format!("http://{}/?{}", self.server, pairs.join("&"))
     }
@@ -418,13 +425,13 @@ impl Person {
     }
 
     /// Clicks on the element that continues, after which the person waits for a moment.
-    pub(super) async fn on(&mut self, selector: &str) -> anyhow::Result<()> {
-        self.pause(200, 700);
-        self.tab.click(selector).await
+    pub(super) async fn find_element(&mut self, selector: &str) -> anyhow::Result<()> {
+        self.pause_for(200, 700);
+        self.tab.click_element(selector).await
     }
 
-    pub(super) fn pause(&mut self, least_ms: u64, most_ms: u64) {
-        let ms = least_ms + self.rng.below((most_ms - least_ms) as usize) as u64;
+    pub(super) fn pause_for(&mut self, least_ms: u64, most_ms: u64) {
+        let ms = least_ms + self.rng.draw_below((most_ms - least_ms) as usize) as u64;
         self.next = Instant::now() + Duration::from_millis(ms);
     }
 
@@ -432,8 +439,8 @@ impl Person {
         self.record.lock().phase = Phase::Here(what);
     }
 
-    pub(super) fn note(&self, what: &str) {
+    pub(super) fn add_note(&self, what: &str) {
         let now_us = self.around.clock.now_us();
-        self.record.lock().trace.note(now_us, what);
+        self.record.lock().trace.add_note(now_us, what);
     }
 }

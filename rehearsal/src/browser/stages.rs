@@ -7,7 +7,7 @@ use study::StageKind;
 
 use super::page::{Field, Person, Seen};
 use crate::fault::Fault;
-use crate::quiz::{in_order, solve};
+use crate::quiz::{in_order, solve_quiz};
 use crate::record::Phase;
 
 /// Chance, of 100, that an optional question is skipped.
@@ -31,12 +31,15 @@ const FILM_STEP: &str = "(() => {
 })()";
 
 impl Person {
-    pub(super) async fn consent(&mut self) -> anyhow::Result<()> {
+    pub(super) async fn give_consent(&mut self) -> anyhow::Result<()> {
         if self.fault == Some(Fault::Refuse) {
             self.record.lock().happened = true;
-            return self.on("section.consent .actions button.secondary").await;
+            return self
+                .find_element("section.consent .actions button.secondary")
+                .await;
         }
-        self.on("section.consent .actions button.primary").await
+        self.find_element("section.consent .actions button.primary")
+            .await
     }
 
     /// Answers the questions of a page of a form, and continues.
@@ -60,12 +63,13 @@ impl Person {
                 continue;
             }
             let wanted = wanted.next();
-            let is_passed = !field.required && self.rng.below(100) < PASSED_OVER;
+            let is_passed = !field.required && self.rng.draw_below(100) < PASSED_OVER;
             if wanted.is_some() || field.missing || !(field.answered || is_passed) {
                 self.answer(at, field, wanted.as_deref()).await?;
             }
         }
-        self.on("form.survey .actions button[type=submit]").await
+        self.find_element("form.survey .actions button[type=submit]")
+            .await
     }
 
     /// The choices in a quiz, question by question: the right ones, or one that is wrong.
@@ -76,7 +80,7 @@ impl Person {
         attempt: (u8, u8),
     ) -> anyhow::Result<Vec<String>> {
         let fails = self.fault == Some(Fault::FailQuiz);
-        let answers = solve(&self.around.study, id, (fails, attempt), &mut self.rng);
+        let answers = solve_quiz(&self.around.study, id, (fails, attempt), &mut self.rng);
         self.record.lock().happened |= fails;
         Ok(in_order(surveyjs, &answers.map_err(|why| anyhow!(why))?))
     }
@@ -94,11 +98,11 @@ impl Person {
             let chosen = group
                 .iter()
                 .find(|(_, value)| Some(value.as_str()) == wanted);
-            let (nth, _) = chosen.unwrap_or(&group[self.rng.below(group.len())]);
+            let (nth, _) = chosen.unwrap_or(&group[self.rng.draw_below(group.len())]);
             self.tab.click_on(&label(*nth)).await?;
         }
         if field.moves > 0 {
-            let nth = self.rng.below(field.moves);
+            let nth = self.rng.draw_below(field.moves);
             let button =
                 format!("{of}?.querySelectorAll('.ranking button:not([disabled])')[{nth}]");
             self.tab.click_on(&button).await?;
@@ -106,7 +110,7 @@ impl Person {
         for checks in &field.checks {
             let mut some = checks.clone();
             self.rng.shuffle(&mut some);
-            some.truncate(1 + self.rng.below(checks.len()));
+            some.truncate(1 + self.rng.draw_below(checks.len()));
             for nth in some {
                 self.tab.click_on(&label(nth)).await?;
             }
@@ -130,7 +134,7 @@ impl Person {
         if !matches!(kind, "date" | "month" | "time" | "range" | "select") {
             self.tab.click_on(input).await?;
             let selected = format!("{input}?.select?.()");
-            self.tab.ask(&selected).await?;
+            self.tab.evaluate_script(&selected).await?;
             let text = json!({ "text": text });
             self.tab.page("Input.insertText", text).await?;
             return Ok(());
@@ -143,12 +147,12 @@ impl Person {
             "(input => {{ input.value = {value}; for (const name of ['input', 'change']) \
              input.dispatchEvent(new Event(name, {{ bubbles: true }})); }})({input})"
         );
-        self.tab.ask(&set).await.map(drop)
+        self.tab.evaluate_script(&set).await.map(drop)
     }
 
     /// A value that a field of an HTML input type accepts.
     fn typed(&mut self, kind: &str) -> String {
-        let number = self.rng.below(100);
+        let number = self.rng.draw_below(100);
         match kind {
             "number" | "range" => number.to_string(),
             "email" => "somebody@example.org".to_owned(),
@@ -162,7 +166,11 @@ impl Person {
     }
 
     /// Returns from the page of another site without having opened it: that site is not part of the rehearsal.
-    pub(super) async fn external(&mut self, id: &str, view: &StageView) -> anyhow::Result<()> {
+    pub(super) async fn visit_external(
+        &mut self,
+        id: &str,
+        view: &StageView,
+    ) -> anyhow::Result<()> {
         let StageView::External {
             ticket,
             code,
@@ -179,7 +187,9 @@ impl Person {
                 _ => None,
             });
             let code = code.with_context(|| format!("the study has no code at `{id}`"))?;
-            self.tab.click("form.external .code-field input").await?;
+            self.tab
+                .click_element("form.external .code-field input")
+                .await?;
             self.tab
                 .page("Input.insertText", json!({ "text": code }))
                 .await?;
@@ -188,21 +198,22 @@ impl Person {
             let address = self.address(&[("coplay_return".to_owned(), ticket.clone())]);
             return self.go_to(&address).await;
         }
-        self.on("form.external .actions button[type=submit]").await
+        self.find_element("form.external .actions button[type=submit]")
+            .await
     }
 
     /// Watches a recording to its end with a hand on the slider, and does the task.
     pub(super) async fn watch_film(&mut self) -> anyhow::Result<()> {
-        let next = self.tab.ask(FILM_STEP).await?;
+        let next = self.tab.evaluate_script(FILM_STEP).await?;
         match next.as_str().unwrap_or_default() {
-            "" => self.pause(500, 1_500),
+            "" => self.pause_for(500, 1_500),
             "write" => {
                 self.tab
                     .page("Input.insertText", json!({ "text": "We “waited” here." }))
                     .await?;
             }
             "key" => self.tab.key("rawKeyDown", "ArrowUp").await?,
-            selector => self.on(selector).await?,
+            selector => self.find_element(selector).await?,
         }
         Ok(())
     }
@@ -210,39 +221,46 @@ impl Person {
     /// Waits, with a hand on the mouse, and answers questions.
     pub(super) async fn lobby(&mut self, seen: &Seen) -> anyhow::Result<()> {
         if seen.asked > 0 {
-            let nth = self.rng.below(seen.asked);
+            let nth = self.rng.draw_below(seen.asked);
             let button =
                 format!("document.querySelectorAll('section.lobby .question button')[{nth}]");
             self.tab.click_on(&button).await?;
         }
-        let (x, y) = (100 + self.rng.below(300), 100 + self.rng.below(300));
-        self.tab.mouse("mouseMoved", x as f64, y as f64).await?;
-        self.pause(500, 2_000);
+        let (x, y) = (
+            100 + self.rng.draw_below(300),
+            100 + self.rng.draw_below(300),
+        );
+        self.tab
+            .send_mouse("mouseMoved", x as f64, y as f64)
+            .await?;
+        self.pause_for(500, 2_000);
         Ok(())
     }
 
     /// Writes to the group now and then, and continues once that is possible.
     pub(super) async fn chat(&mut self, id: &str) -> anyhow::Result<()> {
-        self.pause(500, 3_000);
-        let goes_on = self.rng.below(4) == 0;
+        self.pause_for(500, 3_000);
+        let goes_on = self.rng.draw_below(4) == 0;
         if goes_on {
             let on = "section.talk .actions button:not([disabled])";
-            return self.tab.click(on).await;
+            return self.tab.click_element(on).await;
         }
         // No two messages are alike.
         let number = {
             let record = self.record.lock();
             format!("{}.{}", record.number, record.wrote.len())
         };
-        self.tab.click("section.talk form textarea").await?;
+        self.tab.click_element("section.talk form textarea").await?;
         let text = json!({ "text": format!("Message {number} on {id}") });
         self.tab.page("Input.insertText", text).await?;
-        self.tab.click("section.talk form button.primary").await
+        self.tab
+            .click_element("section.talk form button.primary")
+            .await
     }
 
     /// Presses the key that a cook would press, or any key that has a meaning.
     pub(super) async fn play(&mut self) -> anyhow::Result<()> {
-        let any = self.rng.below(12);
+        let any = self.rng.draw_below(12);
         // Where every action advances a tick, a person who does nothing makes no progress.
         let turns = self
             .watch
@@ -255,7 +273,7 @@ impl Person {
             (false, _) => any.to_string(),
         };
         let key = format!("(action => action < 0 ? '' : coplay.key_for(action))({action})");
-        let key = self.tab.ask(&key).await?;
+        let key = self.tab.evaluate_script(&key).await?;
         let key = key.as_str().unwrap_or_default();
         let codes: Vec<&str> = key.split('+').filter(|code| !code.is_empty()).collect();
         for code in &codes {
@@ -265,7 +283,7 @@ impl Person {
             self.tab.key("keyUp", code).await?;
         }
         if !self.is_skilled {
-            self.pause(100, 500);
+            self.pause_for(100, 500);
         }
         Ok(())
     }

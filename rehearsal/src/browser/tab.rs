@@ -55,7 +55,7 @@ impl Tab {
     }
 
     /// Clicks on the first element of a selector, if there is one.
-    pub(super) async fn click(&self, selector: &str) -> anyhow::Result<()> {
+    pub(super) async fn click_element(&self, selector: &str) -> anyhow::Result<()> {
         self.click_on(&format!("document.querySelector({})", json!(selector)))
             .await
     }
@@ -66,17 +66,17 @@ impl Tab {
             "(element => {{ if (!element) return null; element.scrollIntoView({{ block: 'center', behavior: 'instant' }}); \
              const at = element.getBoundingClientRect(); return [at.x + at.width / 2, at.y + at.height / 2]; }})({element})"
         );
-        let place = self.ask(&place).await?;
+        let place = self.evaluate_script(&place).await?;
         if let (Some(x), Some(y)) = (place[0].as_f64(), place[1].as_f64()) {
-            self.mouse("mouseMoved", x, y).await?;
-            self.mouse("mousePressed", x, y).await?;
-            self.mouse("mouseReleased", x, y).await?;
+            self.send_mouse("mouseMoved", x, y).await?;
+            self.send_mouse("mousePressed", x, y).await?;
+            self.send_mouse("mouseReleased", x, y).await?;
         }
         Ok(())
     }
 
     /// Moves the mouse, or presses a button of it.
-    pub(super) async fn mouse(&self, what: &str, x: f64, y: f64) -> anyhow::Result<()> {
+    pub(super) async fn send_mouse(&self, what: &str, x: f64, y: f64) -> anyhow::Result<()> {
         let button = if what == "mouseMoved" { "none" } else { "left" };
         let event = json!({ "type": what, "x": x, "y": y, "button": button, "clickCount": 1 });
         self.page("Input.dispatchMouseEvent", event).await.map(drop)
@@ -89,7 +89,7 @@ impl Tab {
     }
 
     /// The value of an expression in the page.
-    pub(super) async fn ask(&self, expression: &str) -> anyhow::Result<Value> {
+    pub(super) async fn evaluate_script(&self, expression: &str) -> anyhow::Result<Value> {
         let params = json!({ "expression": expression, "returnByValue": true });
         let mut answer = self.page("Runtime.evaluate", params).await?;
         if let Some(why) = answer.get("exceptionDetails") {
@@ -113,7 +113,7 @@ pub(super) fn text(of: &Value, name: &str) -> anyhow::Result<String> {
 /// A name or value as a part of an address.
 ///
 /// Source: RFC 3986, section 2.3, unreserved characters.
-pub(super) fn encoded(text: &str) -> String {
+pub(super) fn encode_text(text: &str) -> String {
     let byte = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
             char::from(byte).to_string()
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn what_an_address_has_no_room_for_is_encoded() {
-        assert_eq!(encoded("PROLIFIC_PID-00001"), "PROLIFIC_PID-00001");
-        assert_eq!(encoded("a b&c=ü"), "a%20b%26c%3D%C3%BC");
+        assert_eq!(encode_text("PROLIFIC_PID-00001"), "PROLIFIC_PID-00001");
+        assert_eq!(encode_text("a b&c=ü"), "a%20b%26c%3D%C3%BC");
     }
 }

@@ -8,7 +8,7 @@ use protocol::control::{self, ClientMessage, Plan, Refusal, ServerMessage, Stage
 use serde_json::Value;
 
 use super::devtools::DevToolsEvent;
-use crate::record::{Given, Phase, Shared, Waited, cuts};
+use crate::record::{Given, Phase, Shared, Waited, is_cut_short};
 
 /// A stage as the server sent it to the page.
 #[derive(Clone, Debug, PartialEq)]
@@ -186,7 +186,7 @@ impl Watch {
             let is_again = told.index == at
                 && (self.stage.as_ref()).is_some_and(|before| before.view == told.view);
             if let Some(given) = record.given.last_mut() {
-                given.is_acknowledged = !is_again && !cuts(&told.view);
+                given.is_acknowledged = !is_again && !is_cut_short(&told.view);
             }
         }
         if !matches!(told.view, Env | Regroup | Rest { .. } | End { .. }) {

@@ -62,7 +62,7 @@ impl AgentHands {
         if !runs || !peer.takes_keys() {
             return Ok(());
         }
-        self.eyes.look(peer, now);
+        self.eyes.look_at_frame(peer, now);
         let (plays_from, turns) = (peer.plays_from(), peer.plan().rules.turns);
         if turns && !peer.is_own_turn() {
             return Ok(());

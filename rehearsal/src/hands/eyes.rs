@@ -15,7 +15,7 @@ pub(super) struct Eyes {
 
 impl Eyes {
     /// Looks at a frame, if it is time for one.
-    pub(super) fn look(&mut self, peer: &mut Peer<Native>, now: Now) {
+    pub(super) fn look_at_frame(&mut self, peer: &mut Peer<Native>, now: Now) {
         if now.page_us >= self.seen_us + FRAME_US {
             self.seen_us = now.page_us;
             peer.view(|_| ());

@@ -44,14 +44,14 @@ impl Sharing {
             return is_given || mode == SharingMode::Choose;
         }
         let (least, most) = CHANGES_US;
-        self.next_us = now.page_us + least + rng.below((most - least) as usize) as u64;
+        self.next_us = now.page_us + least + rng.draw_below((most - least) as usize) as u64;
         if mode == SharingMode::Choose {
-            let chosen = mark + rng.below(partners.max(1)) as Action;
+            let chosen = mark + rng.draw_below(partners.max(1)) as Action;
             press_mark(peer, now, chosen, chosen);
             return true;
         }
-        if is_given && mode == SharingMode::Override && rng.below(3) > 0 {
-            let action = rng.below(usize::from(mark)) as Action;
+        if is_given && mode == SharingMode::Override && rng.draw_below(3) > 0 {
+            let action = rng.draw_below(usize::from(mark)) as Action;
             peer.handle_key(now, action, true, now.page_us, Some(action));
             self.corrects = Some((action, now.page_us + CORRECTS_US));
             return true;

@@ -70,14 +70,14 @@ pub(super) async fn read(
     let store = StudyStore::read(data).await?;
     let sessions = store.sessions().await?;
     let episodes = store.episodes().await?;
-    let groups = store.groups().await?;
+    let groups = store.list_groups().await?;
     let wanted = Wanted {
         sessions: sessions.len(),
         episodes: episodes.len(),
-        waits: store.waits().await?.len(),
-        withdrawn: store.withdrawn().await?.participants,
+        waits: store.list_waits().await?.len(),
+        withdrawn: store.list_withdrawn().await?.participants,
     };
-    let called = store.identifiers().await?.into_iter();
+    let called = store.list_identifiers().await?.into_iter();
     let called: BTreeMap<String, String> = called
         .map(|identifier| (identifier.session, identifier.identity.participant))
         .collect();
@@ -121,7 +121,7 @@ async fn write_tables(data: &Path, out: &Path) -> anyhow::Result<(Told, Verified
     });
     let folder = data.to_owned();
     let verified = tokio::spawn(async move {
-        let found = dataset::verify::verify(&folder).await?;
+        let found = dataset::verify::verify_data(&folder).await?;
         anyhow::Ok((found.is_fine(), found.to_string(), found.count()))
     });
     Ok((exported.await??, verified.await??))

@@ -46,7 +46,7 @@ timeline:
         cell(&study, &draw).as_deref(),
         Some("fast/dim/order 2 of room")
     );
-    let names = study.design.treatments().into_iter();
+    let names = study.design.list_treatments().into_iter();
     let names: Vec<String> = names
         .map(|cell| study.design.treatment_name(&cell))
         .collect();

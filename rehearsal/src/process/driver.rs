@@ -83,7 +83,7 @@ impl Driver {
 
     /// Ends a bot that has waited too long by the clocks of both the study and the machine.
     fn look_at_deadline(&mut self, now_us: u64) {
-        let Some((number, what)) = self.bot.overdue(now_us) else {
+        let Some((number, what)) = self.bot.overdue_stage(now_us) else {
             self.overdue = None;
             return;
         };
@@ -125,7 +125,7 @@ impl Driver {
                 BotEffect::Close(wire) => drop(self.take(wire)),
                 BotEffect::Cut(wire) => {
                     if let Some(wire) = self.take(wire) {
-                        wire.cut();
+                        wire.cut_wire();
                     }
                 }
                 BotEffect::OpenChannels(rules) => self.open_channels(rules),

@@ -45,7 +45,7 @@ impl HonestPage {
             read_study(study).map_err(|faults| anyhow!("the study: {faults:?}"))?;
         let hosted = read_hosted_specs(&facts);
         let study = Arc::new(study);
-        let partners = models::partners(&study);
+        let partners = models::read_partners(&study);
         let record = Shared::new(0, false, None);
         let ticket = Ticket {
             rng: Rng::of(seed, &[]),
@@ -106,7 +106,7 @@ impl HonestPage {
     }
 
     /// The reason why they cannot continue, if they are stuck.
-    pub fn stuck(&self) -> Option<String> {
+    pub fn stuck_stage(&self) -> Option<String> {
         match &self.record.lock().phase {
             Phase::Stuck(why) => Some(why.clone()),
             _ => None,
@@ -124,7 +124,7 @@ impl HonestPage {
     }
 
     /// How their packets travelled to other people, at the ends of episodes.
-    pub fn links(&self) -> LinkCounts {
+    pub fn link_counts(&self) -> LinkCounts {
         self.record.lock().links
     }
 

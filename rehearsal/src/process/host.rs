@@ -86,7 +86,10 @@ impl Host {
         let mut lines = BufReader::new(stdout).lines();
         let line = timeout(STARTS_WITHIN, lines.next_line()).await;
         let Ok(Ok(Some(line))) = line else {
-            bail!("the server does not start; it says:\n{}", tail(&place.log));
+            bail!(
+                "the server does not start; it says:\n{}",
+                read_tail(&place.log)
+            );
         };
         let told: Told = serde_json::from_str(&line).context("the server's first line")?;
         let token = |link: String| Some(link.split_once("?s=")?.1.to_owned());
@@ -125,7 +128,7 @@ impl Host {
     }
 
     /// The reason for its end, if it ended without being asked to.
-    pub(super) fn ended(&mut self) -> Option<String> {
+    pub(super) fn poll_exit(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
         Some(status.to_string())
     }
@@ -156,7 +159,7 @@ impl Host {
 }
 
 /// The last lines of a log.
-pub(crate) fn tail(log: &Path) -> String {
+pub(crate) fn read_tail(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
     let last = &lines[lines.len().saturating_sub(30)..];

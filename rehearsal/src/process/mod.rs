@@ -23,7 +23,7 @@ use tokio::task::LocalSet;
 use crate::bot::{HostedSpecs, StudyInfo, Ticket, read_hosted_specs};
 use crate::browser::{self, Chromium};
 use crate::entry::EntryWay;
-use crate::line::{Line, standing};
+use crate::line::{Line, describe_progress};
 use crate::options::RehearsalOptions;
 use crate::played::{Played, read_assignments};
 use crate::record::{Phase, Shared};
@@ -174,7 +174,7 @@ impl Rehearsal {
         let around = Arc::new(self.around());
         for (ticket, chromium) in tickets.into_iter().zip(std::iter::repeat(&self.chromium)) {
             if let Some(chromium) = chromium {
-                let person = browser::take_part(Arc::clone(&around), chromium.tools(), ticket);
+                let person = browser::take_part(Arc::clone(&around), chromium.open_tools(), ticket);
                 tokio::spawn(person);
             }
         }
@@ -202,7 +202,7 @@ impl Rehearsal {
             let (around, lag) = (self.around(), self.pacer.meter());
             let info = StudyInfo {
                 study: Arc::clone(&self.study),
-                partners: models::partners(&self.study),
+                partners: models::read_partners(&self.study),
                 hosted: self.hosted.clone(),
                 has_webrtc: self.options.has_webrtc,
             };
@@ -240,12 +240,12 @@ impl Rehearsal {
                 return Ok(());
             }
             let who = self.who(&phases);
-            self.pacer.look(&mut self.host, who).await;
+            self.pacer.look_at_host(&mut self.host, who).await;
             self.tell(&phases);
-            if let Some(why) = self.host.ended() {
+            if let Some(why) = self.host.poll_exit() {
                 anyhow::bail!(
                     "the server ended by itself: {why}; it says:\n{}",
-                    host::tail(&self.place.log)
+                    host::read_tail(&self.place.log)
                 );
             }
             if self
@@ -277,7 +277,7 @@ impl Rehearsal {
 
     /// Kills the server, reads the assignments that are left, and starts it again.
     async fn kill(&mut self) -> anyhow::Result<()> {
-        self.pacer.slow(&mut self.host).await;
+        self.pacer.slow_down(&mut self.host).await;
         self.cpu_s += self.host.cpu_s().unwrap_or(0.0);
         let port = self.host.port();
         self.address.send_replace(None);
@@ -309,8 +309,8 @@ impl Rehearsal {
             if running == 0 && (open == 0 || expires_s.is_none()) {
                 break;
             }
-            self.pacer.leap(&mut self.host).await;
-            self.line.tell(|| {
+            self.pacer.leap_ahead(&mut self.host).await;
+            self.line.tell_line(|| {
                 format!("waiting for {open} sessions to expire, {running} episodes to end")
             });
             tokio::time::sleep(LOOKS).await;
@@ -320,7 +320,7 @@ impl Rehearsal {
 
     async fn over(self, took: Duration) -> anyhow::Result<Played> {
         let lasted_us = self.clock.now_us().saturating_sub(self.began_us);
-        let log = host::tail(&self.place.log);
+        let log = host::read_tail(&self.place.log);
         self.host.stop().await?;
         let round_trips = self.pacer.round_trips();
         Ok(Played {
@@ -347,6 +347,6 @@ impl Rehearsal {
         let since_us = self.clock.now_us().saturating_sub(self.began_us);
         let speed = self.pacer.speed();
         self.line
-            .tell(|| format!("{}, ×{speed:.1}", standing(since_us, phases)));
+            .tell_line(|| format!("{}, ×{speed:.1}", describe_progress(since_us, phases)));
     }
 }

@@ -131,7 +131,7 @@ impl Pacer {
     }
 
     /// Takes new measurements, and sets the pace by them.
-    pub(super) async fn look(&mut self, host: &mut Host, who: Who) {
+    pub(super) async fn look_at_host(&mut self, host: &mut Host, who: Who) {
         let slowest_us = self.slowest_us();
         let late_us = self.lag.0.swap(0, Ordering::Relaxed);
         if self.late_us.len() == LOOKS {
@@ -161,7 +161,7 @@ impl Pacer {
     }
 
     /// Sets the speed for the time when nobody is there any more.
-    pub(super) async fn leap(&mut self, host: &mut Host) {
+    pub(super) async fn leap_ahead(&mut self, host: &mut Host) {
         if self.speed < WHEN_OVER {
             self.set(host, WHEN_OVER).await;
         }
@@ -179,7 +179,7 @@ impl Pacer {
     }
 
     /// Slows down enough for a server that starts.
-    pub(super) async fn slow(&mut self, host: &mut Host) {
+    pub(super) async fn slow_down(&mut self, host: &mut Host) {
         self.set(host, self.speed.min(WHILE_DOWN)).await;
     }
 

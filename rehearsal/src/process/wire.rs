@@ -68,7 +68,7 @@ impl Wire {
 
     /// Cuts the connection as a computer that is switched off does. A wire that is dropped instead sends its queue and
     /// closes.
-    pub(super) fn cut(self) {
+    pub(super) fn cut_wire(self) {
         self.task.abort();
     }
 }

@@ -131,7 +131,7 @@ impl Crowd {
     }
 
     /// Runs parts that are offered, until none will be; on a thread beside the one that offers them.
-    pub(super) fn help(&self) {
+    pub(super) fn help_out(&self) {
         let _ = self.helper.set(thread::current());
         let mut looks = 0;
         while !self.is_closed.load(Ordering::SeqCst) {

@@ -139,7 +139,9 @@ async fn work(
 
 async fn restore(persistence: &Persistence, data: &DataDir, links: usize) -> anyhow::Result<Found> {
     let (mut restored, logs) = persistence.restore(data, OnStudyChange::Refuse).await?;
-    let links = persistence.links(data, &mut restored, links).await?;
+    let links = persistence
+        .restore_links(data, &mut restored, links)
+        .await?;
     let mut running: Vec<Era> = logs.into_keys().collect();
     running.sort_unstable_by_key(|era| era.0);
     Ok(Found {

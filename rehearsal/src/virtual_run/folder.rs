@@ -77,7 +77,7 @@ impl FolderStorage {
     }
 
     /// Sessions without an outcome, and episodes without an end.
-    pub(super) fn unfinished(&self) -> (usize, usize) {
+    pub(super) fn count_unfinished(&self) -> (usize, usize) {
         (self.open.len(), self.running.len())
     }
 
@@ -135,7 +135,7 @@ impl Storage for FolderStorage {
     }
 
     fn create(&mut self, header: Header) -> Result<Episode, OpenError> {
-        let stored = archive::stored(&self.episodes());
+        let stored = archive::open_stored(&self.episodes());
         let mut options = OpenOptions::new();
         let file = self.open_file(&header.episode, options.create_new(true))?;
         Episode::create_in(Box::new(file), header, stored)
@@ -188,7 +188,7 @@ impl Storage for FolderStorage {
             }
             let file = self.open_file(&episode.header.episode, &mut OpenOptions::new());
             let file = file.map_err(|error| error.to_string())?;
-            let log = Episode::recover_from(Box::new(file), archive::stored(&self.episodes()));
+            let log = Episode::recover_from(Box::new(file), archive::open_stored(&self.episodes()));
             logs.push((episode.row.era, log.map_err(|error| error.to_string())?));
         }
         Ok((found.restored, logs))

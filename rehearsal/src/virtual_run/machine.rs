@@ -173,7 +173,7 @@ impl Machine {
             return Ok(());
         }
         self.killed += 1;
-        self.server.crash(run_us(self.now_us))?;
+        self.server.crash_and_restart(run_us(self.now_us))?;
         self.tell_all(false);
         let wires: Vec<(usize, WireId)> = self.by_wire.keys().copied().collect();
         self.connections.clear();
@@ -182,7 +182,7 @@ impl Machine {
             self.down(person, Down::Lost(wire));
         }
         let [least, most] = DOWN_US;
-        self.starts_us = Some(self.now_us + self.rng.between(least, most));
+        self.starts_us = Some(self.now_us + self.rng.draw_between(least, most));
         Ok(())
     }
 

@@ -32,7 +32,7 @@ use tracing::subscriber::NoSubscriber;
 use crate::agent::Agent;
 use crate::bot::{StudyInfo, WireId, read_hosted_specs};
 use crate::entry::EntryWay;
-use crate::line::{Line, standing};
+use crate::line::{Line, describe_progress};
 use crate::options::RehearsalOptions;
 use crate::played::Played;
 use crate::record::{Phase, Shared};
@@ -147,7 +147,7 @@ impl VirtualRun {
         machine.kill_at(schedule.kills_us.clone());
         let info = StudyInfo {
             study: Arc::clone(&study),
-            partners: models::partners(&study),
+            partners: models::read_partners(&study),
             hosted,
             has_webrtc: false,
         };
@@ -219,7 +219,8 @@ impl VirtualRun {
         thread::scope(|scope| {
             let _closing = crowd.close_later();
             // The notes of a server are for its own log.
-            let help = || tracing::subscriber::with_default(NoSubscriber::new(), || crowd.help());
+            let help =
+                || tracing::subscriber::with_default(NoSubscriber::new(), || crowd.help_out());
             scope.spawn(help);
             clock.advance(crowd, step, look)
         })
@@ -233,7 +234,7 @@ impl VirtualRun {
         let until_us = self.now_us + waits_s * S;
         loop {
             anyhow::ensure!(!is_stopped.load(Ordering::Relaxed), "stopped");
-            let (open, running) = self.machine.storage().unfinished();
+            let (open, running) = self.machine.storage().count_unfinished();
             let is_done = running == 0 && (open == 0 || expires_s.is_none());
             let next_us = self.machine.next_us().filter(|at_us| *at_us < until_us);
             let (false, Some(next_us)) = (is_done, next_us) else {
@@ -248,11 +249,11 @@ impl VirtualRun {
 
 /// Shows how far everybody is.
 fn tell(line: &mut Line, since_us: u64, sessions: &[(String, Shared)]) {
-    line.tell(|| {
+    line.tell_line(|| {
         let phases = sessions
             .iter()
             .map(|(_, record)| record.lock().phase.clone());
-        standing(since_us, &phases.collect::<Vec<Phase>>())
+        describe_progress(since_us, &phases.collect::<Vec<Phase>>())
     });
 }
 
@@ -337,7 +338,7 @@ fn prepare(study: &Study, data: &Path, seed: u64) -> anyhow::Result<()> {
     folder.store_clips(study)?;
     let mut rng = SeededRng::new(seed, "links");
     let mut key = [0; 32];
-    key.fill_with(|| rng.bits() as u8);
+    key.fill_with(|| rng.draw_bits() as u8);
     std::fs::write(data.join(LINKS_KEY), key).context("the secret of the participant links")
 }
 

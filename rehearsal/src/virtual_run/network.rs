@@ -94,14 +94,14 @@ impl Stream {
 
     fn new(lines: Lines, seed: u64, person: usize, (way, ends): (&str, (End, End))) -> Self {
         // Both directions are as long.
-        let delay_us =
-            SeededRng::new(seed, &format!("line {person}")).between(lines.least_us, lines.most_us);
+        let delay_us = SeededRng::new(seed, &format!("line {person}"))
+            .draw_between(lines.least_us, lines.most_us);
         let conditions = Conditions {
             delay_us,
             jitter_us: lines.jitter_us,
             ..Conditions::default()
         };
-        let seed = SeededRng::new(seed, &format!("{way} {person}")).bits();
+        let seed = SeededRng::new(seed, &format!("{way} {person}")).draw_bits();
         Self {
             network: NetworkConditions::new(
                 seed,
@@ -117,7 +117,7 @@ impl Stream {
     /// When something arrives that is sent now.
     pub(super) fn arrives_us(&mut self, now_us: u64) -> u64 {
         let (from, to) = self.ends;
-        let at_us = self.network.stream(now_us, from, to);
+        let at_us = self.network.send_on_stream(now_us, from, to);
         self.last_us = self.last_us.max(at_us);
         self.last_us
     }

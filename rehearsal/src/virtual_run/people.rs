@@ -149,7 +149,7 @@ impl Person {
         if self.wakes_us <= now_us {
             bot.handle_timeout(now_us);
         }
-        if let Some((_, what)) = bot.overdue(now_us) {
+        if let Some((_, what)) = bot.overdue_stage(now_us) {
             bot.give_up(format!("waited in vain {what}"));
         }
         let due = bot.poll_timeout(now_us);

@@ -103,7 +103,7 @@ impl Player {
 
     /// Estimates the server's clock from the page's clock, by questions and answers over a separate network.
     fn server_us(&mut self, page_us: u64) -> u64 {
-        if self.clock.ask(page_us) {
+        if self.clock.poll_question(page_us) {
             let late = SERVER_US.0 + u64::from(self.jitter.below(SERVER_US.1 as u32));
             let there_us = page_us + late / 2;
             let server_us =
@@ -113,7 +113,7 @@ impl Player {
         let (come, under_way) = self.answers.iter().partition(|answer| answer.0 <= page_us);
         self.answers = under_way;
         for (at_us, asked_us, server_us) in come {
-            self.clock.answer(asked_us, server_us, at_us);
+            self.clock.handle_answer(asked_us, server_us, at_us);
         }
         self.clock.server_us(page_us)
     }
@@ -126,7 +126,7 @@ impl Player {
         self.session
             .preview(|world| digest = env_core::World::digest(world));
         let at_ms = (now_us.saturating_sub(T0_US) / 1_000) as u32;
-        frames.push((self.session.seen(at_ms, false), digest));
+        frames.push((self.session.record_frame(at_ms, false), digest));
     }
 }
 

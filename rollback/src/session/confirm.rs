@@ -10,7 +10,7 @@
 //!   their first tick on. Nobody is asked for ticks that the server has made final: the server sends them to everybody.
 //!
 //! Both conditions are one question: the first tick from which on a receipt must wait for a person at that seat
-//! (`Roster::awaited`). So a cut seat binds until the receipts reach the cut, then not until its next person.
+//! (`Roster::awaited_tick`). So a cut seat binds until the receipts reach the cut, then not until its next person.
 //!
 //! A receipt has a meaning only for one life of a seat: inputs of the earlier page are other inputs. A packet says how
 //! many changes its sender knows. Its receipt for a seat counts up to the first change of that seat that the sender
@@ -43,19 +43,23 @@ impl<W: World> Session<W> {
     /// Returns the seat that keeps the next tick from being confirmed: a person whose inputs or receipts are missing;
     /// `None` if there is nobody.
     pub fn waiting_for(&self) -> Option<Seat> {
-        self.confirmable().1.map(|seat| Seat(seat as u8))
+        self.confirmable_tick().1.map(|seat| Seat(seat as u8))
     }
 
     /// True if every input before the present state is here, so the state contains no guess; inputs that came since are
     /// simulated first.
     pub fn is_known(&mut self) -> bool {
         self.resimulate();
-        let known = |seat| self.roster.awaited(seat, self.inputs.have(seat)) >= self.current;
+        let known = |seat| {
+            self.roster
+                .awaited_tick(seat, self.inputs.known_through(seat))
+                >= self.current
+        };
         (0..usize::from(self.layout.seats)).all(known)
     }
 
     /// Returns the ticks that could be confirmed once simulated, and the seat that keeps the next one from it.
-    pub(super) fn confirmable(&self) -> (u32, Option<usize>) {
+    pub(super) fn confirmable_tick(&self) -> (u32, Option<usize>) {
         let roster = &self.roster;
         let (mut end, mut who) = (u32::MAX, None);
         let mut bind = |tick: u32, seat: usize| {
@@ -64,18 +68,24 @@ impl<W: World> Session<W> {
             }
         };
         for seat in 0..usize::from(self.layout.seats) {
-            bind(roster.awaited(seat, self.inputs.have(seat)), seat);
-            for peer in self.peers().without(Some(Seat(seat as u8))).iter() {
-                let theirs = self.inputs.acknowledged(peer, seat).max(self.durable);
-                bind(roster.awaited(seat, theirs.max(roster.start(peer))), peer);
+            bind(
+                roster.awaited_tick(seat, self.inputs.known_through(seat)),
+                seat,
+            );
+            for peer in self.peers().without_seat(Some(Seat(seat as u8))).iter() {
+                let theirs = self.inputs.acknowledged_tick(peer, seat).max(self.durable);
+                bind(
+                    roster.awaited_tick(seat, theirs.max(roster.start(peer))),
+                    peer,
+                );
             }
         }
         (end, who)
     }
 
     /// Moves the confirmed end up to what everybody has.
-    pub(super) fn confirm(&mut self) {
-        let end = self.confirmable().0;
+    pub(super) fn confirm_ticks(&mut self) {
+        let end = self.confirmable_tick().0;
         self.confirmed = end.min(self.sound).max(self.confirmed);
         while self
             .digests

@@ -41,12 +41,12 @@ impl Guesses {
     }
 
     /// Notes that this action is simulated from now on.
-    pub(super) fn note(&mut self, tick: u32, seat: usize, action: Action, now_us: u64) {
+    pub(super) fn record_guess(&mut self, tick: u32, seat: usize, action: Action, now_us: u64) {
         self.push(tick, seat, Some(action), now_us);
     }
 
     /// Notes that the tick is beyond an end now.
-    pub(super) fn hide(&mut self, tick: u32, now_us: u64) {
+    pub(super) fn record_hidden(&mut self, tick: u32, now_us: u64) {
         for seat in 0..self.seats {
             self.push(tick, seat, None, now_us);
         }
@@ -62,7 +62,7 @@ impl Guesses {
 
     /// Returns the guesses that were simulated for an input, in order, each with the time until it was replaced, or
     /// until now, microseconds.
-    pub(super) fn shown(
+    pub(super) fn guesses_shown(
         &self,
         tick: u32,
         seat: usize,

@@ -35,7 +35,7 @@ impl<W: World> Session<W> {
             };
             session.check_order(change)?;
             session.check_inputs(change)?;
-            session.apply(change, policy);
+            session.apply_change(change, policy);
         }
         // The server's state includes all of them.
         session.sound = session.current;
@@ -45,7 +45,7 @@ impl<W: World> Session<W> {
             let is_here = session.roster.people().contains(own);
             session.life = if is_here { life } else { life.next() };
         }
-        session.told = std::array::from_fn(|seat| session.inputs.have(seat));
+        session.told = std::array::from_fn(|seat| session.inputs.known_through(seat));
         session.schedule.put_off(start.delay_ms);
         session.world.reset(session.config.seed);
         session.world.restore(&start.state)?;
@@ -71,7 +71,7 @@ impl<W: World> Session<W> {
     pub fn handle_durable(&mut self, through: Tick, agreed: Tick) {
         self.durable = self.durable.max(through.0);
         self.agreed = self.agreed.max(agreed.0);
-        self.confirm();
+        self.confirm_ticks();
         self.take_turns();
     }
 
@@ -102,7 +102,7 @@ impl<W: World> Session<W> {
         self.told[at] = self.told[at].min(wrong);
         self.receive(at, first.0, inputs, end.min(TICK_LIMIT));
         self.resimulate();
-        self.confirm();
+        self.confirm_ticks();
         self.take_turns();
     }
 
@@ -134,10 +134,10 @@ impl<W: World> Session<W> {
         }
         self.check_inputs(change)?;
         self.now_us = now_us;
-        self.apply(change, partner);
+        self.apply_change(change, partner);
         // Immediately: the guesses for the seat's last player do not hold for the next one.
         self.resimulate();
-        self.confirm();
+        self.confirm_ticks();
         self.take_turns();
         Ok(())
     }
@@ -165,7 +165,7 @@ impl<W: World> Session<W> {
     /// True if a change that takes a seat from a person brings all inputs that are missing here.
     pub(super) fn check_inputs(&self, change: &Change) -> Result<(), ChangeError> {
         let seat = change.seat.index();
-        let have = self.inputs.have(seat);
+        let have = self.inputs.known_through(seat);
         let is_taken = self.roster.people().contains(seat);
         if is_taken && have < change.tick.0 && last_inputs(change).start > have {
             return Err(ChangeError::Gap {
@@ -177,7 +177,7 @@ impl<W: World> Session<W> {
     }
 
     /// Applies a change, except for the simulation.
-    pub(super) fn apply(&mut self, change: &Change, partner: Option<Box<dyn Policy>>) {
+    pub(super) fn apply_change(&mut self, change: &Change, partner: Option<Box<dyn Policy>>) {
         let (seat, tick) = (change.seat.index(), change.tick.0);
         let mut wrong = tick;
         let is_taken = self.roster.people().contains(seat);
@@ -188,8 +188,8 @@ impl<W: World> Session<W> {
             let received = self.receive(seat, first, &change.inputs[skipped..], tick);
             wrong = wrong.min(received.wrong.unwrap_or(tick));
         }
-        self.inputs.cut(seat, tick);
-        self.roster.change(change, partner);
+        self.inputs.cut_inputs(seat, tick);
+        self.roster.apply_change(change, partner);
         // Between one person and the next, there are no inputs that a frame could have.
         self.told[seat] = if is_taken {
             self.told[seat].min(wrong)
@@ -198,14 +198,14 @@ impl<W: World> Session<W> {
         };
         self.links[seat] = Link::default();
         if change.controller == Controller::Human {
-            self.inputs.meet(seat, change.from.0.min(tick));
+            self.inputs.add_peer(seat, change.from.0.min(tick));
         }
         self.sound = self.sound.min(wrong);
     }
 
     /// Returns the missing part of a span of inputs: its first tick, and the number of inputs before it.
     fn missing(&self, seat: usize, span: &Range<u32>) -> (u32, usize) {
-        let first = self.inputs.have(seat).clamp(span.start, span.end);
+        let first = self.inputs.known_through(seat).clamp(span.start, span.end);
         (first, (first - span.start) as usize)
     }
 
@@ -213,7 +213,7 @@ impl<W: World> Session<W> {
     /// first tick that differs.
     fn correct(&mut self, seat: usize, span: Range<u32>, inputs: &[Action]) -> u32 {
         let first = self.settled().0.max(self.roster.start(seat));
-        let open = first..self.inputs.have(seat);
+        let open = first..self.inputs.known_through(seat);
         let mut wrong = u32::MAX;
         for (tick, &input) in span.zip(inputs) {
             if open.contains(&tick) && self.inputs.row(tick)[seat] != input {

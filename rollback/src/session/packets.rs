@@ -46,7 +46,7 @@ impl<W: World> Session<W> {
         let local = self.local()?;
         let to = self.due.iter().next()?;
         let packet = &mut self.outgoing;
-        let base = self.inputs.acknowledged(to, local);
+        let base = self.inputs.acknowledged_tick(to, local);
         let first = base.max(self.roster.start(local)).max(self.cursor[to]);
         packet.inputs.clear();
         packet
@@ -55,7 +55,7 @@ impl<W: World> Session<W> {
         let end = first + packet.inputs.len() as u32;
         packet.have.clear();
         for seat in 0..usize::from(self.layout.seats) {
-            let have = self.inputs.have(seat);
+            let have = self.inputs.known_through(seat);
             packet.have.push(Tick(
                 if self.roster.people().contains(seat) && seat != local {
                     have
@@ -70,11 +70,11 @@ impl<W: World> Session<W> {
         (packet.sent_ms, packet.done) = (clock_ms(self.now_us), self.over);
         (packet.life, packet.delay_ms) = (self.life, self.schedule.delay_ms());
         packet.changes = self.roster.changes() as u8;
-        packet.echo = self.links[to].echo(self.now_us);
+        packet.echo = self.links[to].poll_echo(self.now_us);
         packet.encode(self.layout, &mut self.buffer);
         self.cursor[to] = end;
-        if end >= self.inputs.have(local) || end >= base + PACKETS * MAX_INPUTS as u32 {
-            self.due = self.due.without(Some(Seat(to as u8)));
+        if end >= self.inputs.known_through(local) || end >= base + PACKETS * MAX_INPUTS as u32 {
+            self.due = self.due.without_seat(Some(Seat(to as u8)));
         }
         self.stats.datagrams_sent += 1;
         self.stats.bytes_sent += self.buffer.len() as u64;
@@ -113,7 +113,7 @@ impl<W: World> Session<W> {
             return Err(DatagramError::Sender(named));
         }
         match self.local() {
-            Some(own) if self.receipt(own) > Some(self.inputs.have(own)) => {
+            Some(own) if self.receipt(own) > Some(self.inputs.known_through(own)) => {
                 Err(DatagramError::Receipt(packet.have[own]))
             }
             _ => Ok(()),
@@ -129,7 +129,7 @@ impl<W: World> Session<W> {
             .cast_signed();
         let theirs = known.checked_sub(u16::try_from(behind).ok()?)?;
         let have = self.incoming.have[seat].0;
-        Some(have.min(self.roster.common(seat, theirs)))
+        Some(have.min(self.roster.common_tick(seat, theirs)))
     }
 
     fn take_in(&mut self, from: usize) {
@@ -137,20 +137,21 @@ impl<W: World> Session<W> {
         // Two finished peers fall silent: only a peer that does not know of the other's end keeps asking, without an
         // echo.
         if self.over && self.links[from].done && packet.done && packet.echo.is_none() {
-            self.due = self.due.with(from);
+            self.due = self.due.with_seat(from);
             self.cursor[from] = 0;
         }
-        self.links[from].hear(self.now_us, packet);
+        self.links[from].handle_echo(self.now_us, packet);
         for seat in 0..usize::from(self.layout.seats) {
             if let Some(have) = self.receipt(seat) {
-                self.inputs.acknowledge(from, seat, have);
+                self.inputs.acknowledge_inputs(from, seat, have);
             }
         }
         let end = self.incoming.first.0 + self.incoming.inputs.len() as u32;
         self.adopt_delay(self.incoming.delay_ms, end);
         // An honest peer is at most the window and the delay beyond the inputs that it has from this page.
         let own = self.local();
-        let limit = own.map_or(self.current, |own| self.inputs.have(own)) + 2 * MAX_INPUTS as u32;
+        let limit =
+            own.map_or(self.current, |own| self.inputs.known_through(own)) + 2 * MAX_INPUTS as u32;
         let packet = std::mem::take(&mut self.incoming);
         self.receive(from, packet.first.0, &packet.inputs, limit);
         self.incoming = packet;
@@ -158,7 +159,7 @@ impl<W: World> Session<W> {
         if !self.may_run() {
             self.resimulate();
         }
-        self.confirm();
+        self.confirm_ticks();
         self.take_turns();
     }
 
@@ -179,7 +180,10 @@ impl<W: World> Session<W> {
             if tick >= reached {
                 return;
             }
-            let mut shown = guesses.shown(tick, from, now_us).enumerate().peekable();
+            let mut shown = guesses
+                .guesses_shown(tick, from, now_us)
+                .enumerate()
+                .peekable();
             stats.predicted[from] += u32::from(shown.peek().is_some());
             for (number, (predicted, shown_us)) in shown.filter(|(_, (guess, _))| *guess != actual)
             {

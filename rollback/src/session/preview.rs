@@ -19,7 +19,7 @@ impl<W: World> Session<W> {
         } else {
             0
         };
-        self.look_ahead(ahead, self.presses.peek(), show);
+        self.look_ahead(ahead, self.presses.peek_action(), show);
     }
 
     /// Shows this many more ticks, or fewer up to an end, in which the local person wants this action.
@@ -38,7 +38,7 @@ impl<W: World> Session<W> {
                 *action = if wishes == Some(seat) {
                     wish
                 } else {
-                    self.action(seat)
+                    self.action_of(seat)
                 };
             }
             self.current += 1;
@@ -53,11 +53,11 @@ impl<W: World> Session<W> {
 
     /// Returns the frame that the preview shows, presented this many milliseconds after `T0`. Each frame has the inputs
     /// since the last one.
-    pub fn seen(&mut self, at_ms: u32, hidden: bool) -> Frame {
+    pub fn record_frame(&mut self, at_ms: u32, hidden: bool) -> Frame {
         self.resimulate();
         let seats = 0..usize::from(self.layout.seats);
         let fresh = seats.clone().map(|seat| {
-            let first = std::mem::replace(&mut self.told[seat], self.inputs.have(seat));
+            let first = std::mem::replace(&mut self.told[seat], self.inputs.known_through(seat));
             self.inputs.column(seat, first, self.told[seat]).collect()
         });
         Frame {
@@ -65,13 +65,15 @@ impl<W: World> Session<W> {
             tick: Tick(self.current),
             changes: self.roster.changes(),
             fresh: fresh.collect(),
-            have: seats.map(|seat| Tick(self.inputs.have(seat))).collect(),
+            have: seats
+                .map(|seat| Tick(self.inputs.known_through(seat)))
+                .collect(),
             ahead: if self.end.is_none() {
                 self.foreseen() as u8
             } else {
                 0
             },
-            wish: self.presses.peek(),
+            wish: self.presses.peek_action(),
             hidden,
         }
     }
@@ -88,8 +90,8 @@ impl<W: World> Session<W> {
     fn wishes(&self) -> Option<usize> {
         let local = self.config.local.map(Seat::index);
         local.filter(|&seat| {
-            self.roster.awaited(seat, self.current) == self.current
-                && self.inputs.have(seat) <= self.current
+            self.roster.awaited_tick(seat, self.current) == self.current
+                && self.inputs.known_through(seat) <= self.current
         })
     }
 }

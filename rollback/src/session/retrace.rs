@@ -16,8 +16,8 @@ impl<W: World> Session<W> {
     }
 
     /// The first input of a seat that is not known.
-    pub(crate) fn have(&self, seat: usize) -> u32 {
-        self.inputs.have(seat)
+    pub(crate) fn known_through(&self, seat: usize) -> u32 {
+        self.inputs.known_through(seat)
     }
 
     /// Predicts as a session that was resumed at this tick.
@@ -38,7 +38,7 @@ impl<W: World> Session<W> {
     ) -> Result<(), ChangeError> {
         self.check_order(change)?;
         self.check_inputs(change)?;
-        self.apply(change, partner);
+        self.apply_change(change, partner);
         Ok(())
     }
 
@@ -47,7 +47,7 @@ impl<W: World> Session<W> {
         let begun = self.roster.start(seat);
         let inputs = (first..TICK_LIMIT).zip(inputs);
         for (tick, &input) in inputs.skip_while(|&(tick, _)| tick < begun) {
-            let have = self.have(seat);
+            let have = self.known_through(seat);
             let is_written = tick < have || tick < self.current;
             if tick > have {
                 break;
@@ -82,10 +82,10 @@ impl<W: World> Session<W> {
             return false;
         }
         if is_far(earliest) {
-            self.recall(earliest);
+            self.load_snapshot(earliest);
         } else if earliest < self.current {
             self.current = earliest;
-            self.load(self.slot(earliest));
+            self.load(self.snapshot_slot(earliest));
         }
         self.sound = self.sound.min(self.current);
         self.forget_after();

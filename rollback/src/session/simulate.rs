@@ -11,9 +11,10 @@ use crate::roster::Hand;
 impl<W: World> Session<W> {
     /// Gives the local person's action to the next free tick, unless an earlier run of this tick already did. When a
     /// person comes back late, the action that they hold enters all ticks that are theirs by now.
-    pub(super) fn sample(&mut self) {
+    pub(super) fn sample_action(&mut self) {
         let Some(local) = self.local() else { return };
-        while self.inputs.have(local) <= self.current + u32::from(self.config.input_delay) {
+        while self.inputs.known_through(local) <= self.current + u32::from(self.config.input_delay)
+        {
             let action = self.presses.next();
             self.inputs.push(local, action);
         }
@@ -22,7 +23,7 @@ impl<W: World> Session<W> {
     /// Simulates the next tick. Saves every state to which the session may have to go back: all that are not
     /// immediately confirmed.
     pub(super) fn simulate_next(&mut self) {
-        let settled = self.confirmable().0 > self.current;
+        let settled = self.confirmable_tick().0 > self.current;
         self.simulate(!settled);
     }
 
@@ -31,10 +32,10 @@ impl<W: World> Session<W> {
         let tick = self.current;
         self.roster.begin(tick, self.config.seed);
         if save {
-            self.save(self.slot(tick));
+            self.save(self.snapshot_slot(tick));
         }
         for seat in 0..usize::from(self.layout.seats) {
-            let action = self.action(seat);
+            let action = self.action_of(seat);
             self.note(tick, seat, action);
             self.inputs.set(tick, seat, action);
         }
@@ -53,7 +54,9 @@ impl<W: World> Session<W> {
     /// True if the study ends the episode at the world's current state, after this many ticks.
     pub(super) fn is_ended_by_study(&mut self, ticks: u32) -> bool {
         let until = self.config.rules.until.as_ref();
-        until.is_some_and(|until| Live::of(&mut self.world, ticks, self.config.tick_hz).ends(until))
+        until.is_some_and(|until| {
+            Live::of(&mut self.world, ticks, self.config.tick_hz).has_ended(until)
+        })
     }
 
     /// Notes the guess for a missing input.
@@ -62,32 +65,32 @@ impl<W: World> Session<W> {
         if tick + u32::from(self.config.window) < self.reached {
             return;
         }
-        let is_guess =
-            matches!(self.roster.hand(seat, tick), Hand::Person) && tick >= self.inputs.have(seat);
+        let is_guess = matches!(self.roster.hand_at(seat, tick), Hand::Person)
+            && tick >= self.inputs.known_through(seat);
         if tick >= self.reached || !is_guess {
             self.guesses.clear(tick, seat);
         }
         if is_guess {
-            self.guesses.note(tick, seat, action, self.now_us);
+            self.guesses.record_guess(tick, seat, action, self.now_us);
         }
     }
 
     /// The action of a seat for the next tick: known, predicted, or chosen by its policy now.
-    pub(super) fn action(&mut self, seat: usize) -> Action {
-        match self.roster.hand(seat, self.current) {
+    pub(super) fn action_of(&mut self, seat: usize) -> Action {
+        match self.roster.hand_at(seat, self.current) {
             Hand::Partner(policy) => {
                 choose_action(&mut self.world, &mut **policy, seat, &mut self.observation)
             }
-            Hand::Person if self.current < self.inputs.have(seat) => {
+            Hand::Person if self.current < self.inputs.known_through(seat) => {
                 self.inputs.row(self.current)[seat]
             }
-            Hand::Person => self.predicted(seat),
+            Hand::Person => self.predict_action(seat),
             Hand::Nobody => self.spec.noop,
         }
     }
 
     /// The guess for every missing input of a person.
-    pub(super) fn predicted(&self, seat: usize) -> Action {
+    pub(super) fn predict_action(&self, seat: usize) -> Action {
         let last = self.inputs.last(seat, self.roster.start(seat));
         (self.predictor)(&self.spec, Seat(seat as u8), last)
     }
@@ -96,10 +99,10 @@ impl<W: World> Session<W> {
     pub(super) fn first_wrong(&self) -> u32 {
         // The simulation always has what would be predicted now: so it follows only from what is known.
         let is_stale = |&(seat, have): &(usize, u32)| {
-            have < self.current && self.inputs.row(have)[seat] != self.predicted(seat)
+            have < self.current && self.inputs.row(have)[seat] != self.predict_action(seat)
         };
         let people = self.roster.people().iter();
-        let guesses = people.map(|seat| (seat, self.inputs.have(seat)));
+        let guesses = people.map(|seat| (seat, self.inputs.known_through(seat)));
         let stale = guesses.filter(is_stale).map(|(_, tick)| tick);
         stale.fold(self.sound, u32::min)
     }
@@ -121,7 +124,7 @@ impl<W: World> Session<W> {
             self.simulate(true);
         }
         for beyond in self.current..target {
-            self.guesses.hide(beyond, self.now_us);
+            self.guesses.record_hidden(beyond, self.now_us);
         }
         let depth = u8::try_from(target - tick).unwrap_or(u8::MAX);
         self.stats.rollbacks += 1;
@@ -139,9 +142,9 @@ impl<W: World> Session<W> {
         let is_saved = tick + u32::from(self.config.window) + 1 >= self.current;
         if tick >= self.confirmed && is_saved {
             self.current = tick;
-            self.load(self.slot(tick));
+            self.load(self.snapshot_slot(tick));
         } else {
-            self.recall(tick);
+            self.load_snapshot(tick);
             self.confirmed = self.confirmed.min(tick);
             self.over = false;
         }
@@ -149,7 +152,7 @@ impl<W: World> Session<W> {
     }
 
     /// Brings back the last state before `tick` that was kept.
-    pub(super) fn recall(&mut self, tick: u32) {
+    pub(super) fn load_snapshot(&mut self, tick: u32) {
         let (world, roster) = (&mut self.world, &mut self.roster);
         let kept = self.checkpoints.load(tick, world, roster);
         // A state at a final tick or earlier is always kept, and it comes from this same world.
@@ -168,7 +171,7 @@ impl<W: World> Session<W> {
     }
 
     /// The slot of the state before a tick. Rollbacks reach no further than the window.
-    pub(super) fn slot(&self, tick: u32) -> usize {
+    pub(super) fn snapshot_slot(&self, tick: u32) -> usize {
         (tick % (u32::from(self.config.window) + 1)) as usize
     }
 

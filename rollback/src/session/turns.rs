@@ -22,7 +22,7 @@ impl<W: World> Session<W> {
         if usize::from(action) >= self.spec.actions.len() || !self.is_own_turn() {
             return None;
         }
-        let tick = self.inputs.have(local);
+        let tick = self.inputs.known_through(local);
         self.inputs.push(local, action);
         self.take_turns();
         self.send_all();
@@ -41,7 +41,7 @@ impl<W: World> Session<W> {
                 break;
             }
             self.simulate_next();
-            self.confirm();
+            self.confirm_ticks();
         }
     }
 
@@ -61,8 +61,8 @@ impl<W: World> Session<W> {
 
     /// True if a person plays a seat in the next tick, and their input is not here.
     fn is_choosing(&self, seat: usize) -> bool {
-        let awaited = self.roster.awaited(seat, self.current) == self.current;
-        awaited && self.inputs.have(seat) <= self.current
+        let awaited = self.roster.awaited_tick(seat, self.current) == self.current;
+        awaited && self.inputs.known_through(seat) <= self.current
     }
 
     /// True if the choice of a seat counts in the next tick.

@@ -92,7 +92,7 @@ proptest! {
             session.handle_timeout(due(tick));
             while session.poll_transmit().is_some() {}
             session.preview(|_| {});
-            session.seen(0, false);
+            session.record_frame(0, false);
             prop_assert!(session.settled().0 >= settled);
             prop_assert_eq!(&session.rows()[..before.len()], &before);
             prop_assert!(session.confirmed() <= session.current());

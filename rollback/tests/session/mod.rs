@@ -202,7 +202,7 @@ fn whoever_looks_sees_all_that_is_known() {
     late().preview(|world| shown = world.state.places[1]);
     assert_eq!(shown, 4);
     let mut session = late();
-    session.seen(0, false);
+    session.record_frame(0, false);
     assert_eq!(session.stats().rollbacks, 1, "a frame tells what is shown");
 }
 

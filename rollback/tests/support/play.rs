@@ -368,7 +368,7 @@ impl<'a, W: World> Match<'a, W> {
             let mut shown = 0;
             session.preview(|world| shown = world.digest());
             let at_ms = (now_us.saturating_sub(READY_US) / 1_000) as u32;
-            peer.screen.frames.push(session.seen(at_ms, false));
+            peer.screen.frames.push(session.record_frame(at_ms, false));
             peer.screen.digests.push(shown);
             if session.world().digest() != before {
                 return Err("preview: it left a trace".into());

@@ -43,7 +43,7 @@ impl AbsenceRules {
         let is_alone = env.people() == 1;
         Self {
             turns,
-            is_hosted: env.way() == protocol::EnvWay::Host,
+            is_hosted: env.env_way() == protocol::EnvWay::Host,
             is_alone,
             choice_us: match env.course.turn_limit_s {
                 _ if !turns => 0,

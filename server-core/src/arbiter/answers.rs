@@ -26,7 +26,7 @@ impl Arbiter {
             return self.show_stage(now_us, who);
         }
         if let StageKind::Debrief(debrief) = self.stage_kind(self.stage_of(who))
-            && matches!(debrief.withdraws(&answers), Ok(true))
+            && matches!(debrief.has_withdrawn(&answers), Ok(true))
         {
             return self.withdraw(now_us, who, at);
         }
@@ -50,7 +50,7 @@ impl Arbiter {
         let had_place = self.holds_place(&self.sessions[who]);
         let session = &mut self.sessions[who];
         let visit = session.progress.visit();
-        let shown = session.progress.shown(&self.study);
+        let shown = session.progress.shown_orders(&self.study);
         let moves = |step| matches!(step, Ok(ProgressStep::Enter(_)));
         if !refused && moves(session.progress.handle(&self.study, event)) {
             session.shown_us = Some(0);

@@ -124,7 +124,7 @@ impl Arbiter {
             names,
             max_length,
             left_ms,
-            next: chat.turn(place),
+            next: chat.turn_of(place),
             messages: chat.messages.iter().cloned().collect(),
         };
         self.tell_session(who, ServerMessage::Chat(chat));
@@ -263,13 +263,13 @@ impl Arbiter {
             .groups
             .chat_at(key, sent.group_visit)
             .ok_or(MessageRefusal::Closed)?;
-        if sent.number != chat.turn(place) {
+        if sent.number != chat.turn_of(place) {
             return Err(None);
         }
         let writing: &Writing =
             (self.stage_kind(self.stage_of(who)).writing()).ok_or(MessageRefusal::Closed)?;
         let text = writing
-            .cleaned(&sent.text)
+            .clean_message(&sent.text)
             .ok_or(MessageRefusal::NotTaken)?;
         if sent.number >= self.limits.chat_messages {
             return Err(Some(MessageRefusal::NotTaken));

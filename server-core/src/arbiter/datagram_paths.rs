@@ -36,7 +36,7 @@ impl Arbiter {
             return;
         }
         let is_way = other != seat && episode.session_at(other).is_some();
-        let news = is_way && episode.paths.learn(seat, other, link, most);
+        let news = is_way && episode.paths.learn_path(seat, other, link, most);
         if news && matches!(episode.phase, Phase::Playing(_)) {
             self.effects.push_back(note(era, now_us, seat, other, link));
         }

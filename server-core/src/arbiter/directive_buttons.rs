@@ -47,7 +47,7 @@ impl Arbiter {
         let told = seats.filter_map(|seat| {
             let origin = PartnerOrigin::of_seat(seat.index(), names)?;
             let is_it = |of: &PartnerOrigin| of.name == origin.name;
-            let mut bots = env.bots();
+            let mut bots = env.ai_partners();
             let bot = bots.find(|bot| bot.origin.as_ref().is_some_and(is_it))?;
             Some((seat, origin.name, bot.buttons.as_deref()?.clone()))
         });

@@ -156,7 +156,7 @@ impl Arbiter {
         let called = self.lobby_partner(episode.group);
         let is_secret = called
             .into_iter()
-            .chain(env.bots())
+            .chain(env.ai_partners())
             .any(|bot| !bot.disclose);
         if !is_secret || episode.people().count() > 1 || env.course.mode == Mode::Turns {
             return 0;

@@ -58,7 +58,7 @@ impl Arbiter {
     pub(super) fn input_delays(&self, stage: u16) -> (u8, u8) {
         match self.stage_kind(stage) {
             StageKind::Env(env)
-                if env.course.mode == Mode::Ticks && env.way() == EnvWay::Module =>
+                if env.course.mode == Mode::Ticks && env.env_way() == EnvWay::Module =>
             {
                 (env.input_delay.min, env.input_delay.max)
             }
@@ -101,7 +101,7 @@ impl Arbiter {
         let (stage, bindings) = (ahead.index(), self.shared_bindings(&ahead, group));
         let Some((mut header, facts)) = self.header(&ahead, seated, id) else {
             tracing::error!(stage, "an env stage has no environment");
-            let episode = Episode::unplayed(EndReason::Technical);
+            let episode = Episode::unplayed_facts(EndReason::Technical);
             let people = people.into_iter();
             return people
                 .map(|who| Transition::LeaveEpisode(who, episode.clone()))
@@ -209,7 +209,7 @@ impl Arbiter {
             env_version: env.version.clone(),
             params,
             seed,
-            controllers: (env.seated(&bindings, &mut seat_rng(ahead)).iter())
+            controllers: (env.draw_seating(&bindings, &mut seat_rng(ahead)).iter())
                 .map(controller)
                 .collect::<Option<_>>()?,
             tick_hz: playing.facts.tick_hz,
@@ -217,7 +217,7 @@ impl Arbiter {
             t0_us: 0,
             rules: env.rules(&names(&bindings)),
             course: None,
-            way: env.way(),
+            way: env.env_way(),
             shared: env.shared_seat.as_ref().map(SharedSeat::to_wire),
         };
         Some((header, playing.facts.clone()))
@@ -253,7 +253,7 @@ impl Arbiter {
         let StageKind::Env(env) = self.stage_kind(ahead.index()) else {
             return Vec::new();
         };
-        let players = env.seated(&bindings, &mut seat_rng(ahead));
+        let players = env.draw_seating(&bindings, &mut seat_rng(ahead));
         let called = self.lobby_partner(group).into_iter();
         let called: Vec<&AiPartner> = called.chain(&env.on_disconnect.bot).collect();
         let origin = |(seat, (controller, player)): (usize, (&Controller, &&Player))| {
@@ -352,9 +352,9 @@ impl Arbiter {
             rules: header.rules.clone(),
             round: (course.episode, course.episodes),
             countdown_s: env.screen.countdown_s,
-            hud: env.hud(language, &course.names, told),
+            hud: env.describe_hud(language, &course.names, told),
             chat: env.screen.chat.is_some(),
-            turn: env.turn(facts),
+            turn: env.turn_limit(facts),
             way: header.way,
             shared: header.shared.clone(),
         };

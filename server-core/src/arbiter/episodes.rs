@@ -120,11 +120,15 @@ impl Episodes {
 
     /// Returns the episodes that must be settled now.
     pub(super) fn due_eras(&self, now_us: u64) -> Vec<Era> {
-        self.timeouts.due(now_us).into_iter().map(Era).collect()
+        self.timeouts
+            .due_keys(now_us)
+            .into_iter()
+            .map(Era)
+            .collect()
     }
 
     /// The time at which an episode must be settled, microseconds, and the reason.
     pub(super) fn poll_timeout(&self) -> Option<Timeout> {
-        self.timeouts.next()
+        self.timeouts.next_timeout()
     }
 }

@@ -113,7 +113,7 @@ impl Arbiter {
             let next = match transition {
                 Transition::Enter(who) => self.enter_stage(now_us, who),
                 Transition::LeaveEpisode(who, episode) => self.leave_episode(now_us, who, episode),
-                Transition::Rematch(who) => self.rematch(who),
+                Transition::Rematch(who) => self.match_again(who),
             };
             next.into_iter()
                 .rev()

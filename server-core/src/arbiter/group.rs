@@ -177,7 +177,7 @@ impl Group {
     }
 
     /// Any two of its people, the first before the other.
-    pub(super) fn pairs(&self) -> Vec<(SessionId, SessionId)> {
+    pub(super) fn member_pairs(&self) -> Vec<(SessionId, SessionId)> {
         let people: Vec<SessionId> = self.members().map(|(_, member)| member.who).collect();
         let after = |one: SessionId| people.iter().filter(move |other| one < **other);
         let pairs = people

@@ -51,7 +51,7 @@ impl GroupChat {
     }
 
     /// How many messages a place has written.
-    pub(super) fn turn(&self, place: Seat) -> u32 {
+    pub(super) fn turn_of(&self, place: Seat) -> u32 {
         self.turns.get(&place).copied().unwrap_or(0)
     }
 }

@@ -144,7 +144,7 @@ impl Arbiter {
             if self.advance_session(who, study::ProgressEvent::StageDone { at, answers: &[] }) {
                 return vec![Transition::Enter(who)];
             }
-            let unplayed = Episode::unplayed(EndReason::Technical);
+            let unplayed = Episode::unplayed_facts(EndReason::Technical);
             return vec![Transition::LeaveEpisode(who, unplayed)];
         };
         if member.gone.is_some() {
@@ -465,7 +465,7 @@ impl Arbiter {
 
 /// Returns the transitions of these people when their episode did not start.
 fn leave_all(people: &[SessionId], reason: EndReason) -> Vec<Transition> {
-    let unplayed = Episode::unplayed(reason);
+    let unplayed = Episode::unplayed_facts(reason);
     let leave = |who: &SessionId| Transition::LeaveEpisode(*who, unplayed.clone());
     people.iter().map(leave).collect()
 }

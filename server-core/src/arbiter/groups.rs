@@ -88,7 +88,7 @@ impl Groups {
     pub(super) fn mark_kept(&mut self, key: GroupId) -> Option<&Group> {
         let group = self.by_key.get_mut(&key)?;
         group.is_kept = true;
-        self.met.extend(group.pairs());
+        self.met.extend(group.member_pairs());
         Some(group)
     }
 
@@ -189,7 +189,7 @@ impl Groups {
             let at_us = self.by_key.get(key).and_then(&time);
             at_us.is_some_and(|at_us| at_us <= now_us)
         };
-        let mut due = self.timeouts.due(now_us);
+        let mut due = self.timeouts.due_keys(now_us);
         due.retain(is_due);
         due
     }

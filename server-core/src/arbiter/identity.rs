@@ -55,7 +55,7 @@ impl Arbiter {
             Sent::By(identity) => self.welcome_back(conn, identity).map(Some),
             Sent::Unfit => Err(Refusal::Incomplete),
             Sent::Preview => {
-                let title = self.study.title.usual().to_owned();
+                let title = self.study.title.usual_text().to_owned();
                 self.send_message(conn, ServerMessage::Preview { title });
                 self.effects.push_back(Effect::Close(conn));
                 Ok(None)

@@ -39,7 +39,7 @@ impl Lag {
     }
 
     /// True if a page that connects again, and has said nothing for so long, has the whole time to be heard once more.
-    pub(super) fn excuse(&mut self, silent_us: u64) -> bool {
+    pub(super) fn is_excused(&mut self, silent_us: u64) -> bool {
         let excused_us = self.excused_us.saturating_add(silent_us);
         let is_excused = excused_us <= EXCUSED_US;
         if is_excused {

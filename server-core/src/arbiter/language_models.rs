@@ -41,7 +41,7 @@ impl Arbiter {
         let mut seated = seated.filter_map(|seat| {
             let origin = PartnerOrigin::of_seat(seat.index(), names)?;
             let is_it = |name: &PartnerOrigin| name.name == origin.name;
-            let bot = (env.bots()).find(|bot| bot.origin.as_ref().is_some_and(is_it))?;
+            let bot = (env.ai_partners()).find(|bot| bot.origin.as_ref().is_some_and(is_it))?;
             Some((seat, bot.language_model.as_deref()?))
         });
         let (seat, model) = seated.next()?;
@@ -188,7 +188,7 @@ impl Arbiter {
             return self.fall_back(now_us, era, "cost_limit");
         }
         self.spending
-            .correct(&of.name, &call.row.participant, 0, most);
+            .correct_spending(&of.name, &call.row.participant, 0, most);
         call.may_direct = !described.directives.is_empty();
         call.row.asked_us = now_us;
         call.row.tick_asked = Some(described.tick);
@@ -281,9 +281,10 @@ impl Arbiter {
                 row.answer = completion.text;
                 said.ok_or_else(|| "malformed_answer".to_owned())
             }
-            Err(failure) => Err(failure.word()),
+            Err(failure) => Err(failure.reason_word()),
         };
-        self.spending.correct(&of.name, &participant, before, after);
+        self.spending
+            .correct_spending(&of.name, &participant, before, after);
         match outcome {
             Ok(said) => self.deliver(now_us, era, said, "answered"),
             Err(why) => self.fall_back(now_us, era, &why),

@@ -33,9 +33,9 @@ impl LinkingTimes {
     pub(super) fn draw_delay_us(&self, took_us: u64, rng: &mut Rng) -> u64 {
         if self.took_us.len() < ENOUGH {
             let (least, most) = USUAL_US;
-            return least + rng.below((most - least) as usize) as u64;
+            return least + rng.draw_below((most - least) as usize) as u64;
         }
-        self.took_us[rng.below(self.took_us.len())].saturating_sub(took_us)
+        self.took_us[rng.draw_below(self.took_us.len())].saturating_sub(took_us)
     }
 }
 

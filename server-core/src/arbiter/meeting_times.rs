@@ -32,10 +32,10 @@ impl MeetingTimes {
     /// Draws one of the latest waits, so that the median and the spread are those of people.
     pub(super) fn draw_us(&self, kind: WaitKind, rng: &mut Rng) -> u64 {
         match self.waited_us.get(&kind) {
-            Some(waits) if waits.len() >= ENOUGH => waits[rng.below(waits.len())],
+            Some(waits) if waits.len() >= ENOUGH => waits[rng.draw_below(waits.len())],
             // One of two comes last.
-            _ if rng.below(2) == 0 => 0,
-            _ => rng.below(USUAL_US) as u64,
+            _ if rng.draw_below(2) == 0 => 0,
+            _ => rng.draw_below(USUAL_US) as u64,
         }
     }
 }

@@ -52,7 +52,7 @@ impl Arbiter {
             names: vec![own.unwrap_or_default(), model.model.shown_as.clone()],
             max_length: writing.max_length,
             left_ms: None,
-            next: model.chat.turn(PERSON),
+            next: model.chat.turn_of(PERSON),
             messages: model.chat.messages.iter().cloned().collect(),
         };
         self.tell_session(who, ServerMessage::Chat(chat));
@@ -74,11 +74,11 @@ impl Arbiter {
         if sent.group_visit != 0 {
             return Err(Some(MessageRefusal::Closed));
         }
-        if sent.number != model.chat.turn(PERSON) {
+        if sent.number != model.chat.turn_of(PERSON) {
             return Err(None);
         }
         let text = writing
-            .cleaned(&sent.text)
+            .clean_message(&sent.text)
             .ok_or(MessageRefusal::NotTaken)?;
         if sent.number >= limit {
             return Err(Some(MessageRefusal::NotTaken));
@@ -115,7 +115,7 @@ impl Arbiter {
         let model = episode.model.as_deref_mut()?;
         let message = ChatMessage {
             place,
-            number: model.chat.turn(place),
+            number: model.chat.turn_of(place),
             at_us: now_us,
             text,
         };

@@ -13,7 +13,13 @@ pub(super) struct ModelSpending {
 
 impl ModelSpending {
     /// Replaces one cost by another: the most that a request could cost by its real cost.
-    pub(super) fn correct(&mut self, partner: &str, participant: &str, before: u64, after: u64) {
+    pub(super) fn correct_spending(
+        &mut self,
+        partner: &str,
+        participant: &str,
+        before: u64,
+        after: u64,
+    ) {
         let session = (partner.to_owned(), participant.to_owned());
         let study = self.of_study.entry(partner.to_owned()).or_default();
         *study = study.saturating_sub(before).saturating_add(after);
@@ -26,7 +32,7 @@ impl ModelSpending {
         let session = (model.name.clone(), participant.to_owned());
         let stays = |spent: Option<&u64>, limit: Option<f64>| {
             let spent = spent.copied().unwrap_or(0);
-            SpendingLimits::micro(limit).is_none_or(|limit| spent.saturating_add(cost) <= limit)
+            SpendingLimits::as_micro(limit).is_none_or(|limit| spent.saturating_add(cost) <= limit)
         };
         stays(self.of_study.get(&model.name), model.limits.study_cost)
             && stays(self.of_session.get(&session), model.limits.session_cost)

@@ -2,7 +2,7 @@
 //! any other event. So a refused order changes nothing, and nothing is done that is not written down.
 
 use study::design::{Quota, Unit};
-use study::payment::{decimals, written};
+use study::payment::{decimals_of, write_money};
 use study::{Outcome, Payment, ProgressEvent};
 
 use super::{Arbiter, Effect, Place, SessionId, Write};
@@ -43,7 +43,7 @@ impl Arbiter {
         self.end_expired(now_us);
         let done = self.check_order(&order);
         if done.is_ok() {
-            if order.intervenes() {
+            if order.is_intervention() {
                 tracing::info!(order = order.name(), "a researcher gives an order");
                 self.effects.push_back(Effect::Store(Write::Intervention {
                     by: by.to_owned(),
@@ -187,7 +187,7 @@ impl Arbiter {
         currency: Option<String>,
     ) -> Result<(), OrderRefused> {
         let currency = currency.ok_or(OrderRefused::NoPay)?;
-        let most = MOST_BONUS * 10_u64.pow(decimals(&currency) as u32);
+        let most = MOST_BONUS * 10_u64.pow(decimals_of(&currency) as u32);
         match bonus > most {
             true => Err(OrderRefused::TooMuch(most)),
             false => Ok(()),
@@ -282,8 +282,8 @@ impl Arbiter {
         let (total, extra) = (changed(payment.total), changed(payment.extra));
         let told = format!(
             "the bonus was {}, and a researcher corrected it to {}: {reason}",
-            written(payment.bonus, &currency),
-            written(bonus, &currency)
+            write_money(payment.bonus, &currency),
+            write_money(bonus, &currency)
         );
         payment.note = Some(match payment.note.take() {
             Some(before) => format!("{before}; {told}"),

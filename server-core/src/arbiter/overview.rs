@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use protocol::{Controller, Seat};
 use study::design::Quota;
-use study::payment::decimals;
+use study::payment::decimals_of;
 use study::{Outcome, Payment, assign};
 
 use super::assignment::Counted;
@@ -36,7 +36,7 @@ impl Arbiter {
             study: StudyFacts {
                 id: study.id.clone(),
                 version: study.version.clone(),
-                title: study.title.usual().to_owned(),
+                title: study.title.usual_text().to_owned(),
                 hash: study.hash.clone(),
                 outcomes: outcomes.iter().map(|outcome| outcome.name()).collect(),
             },
@@ -78,7 +78,12 @@ impl Arbiter {
             wanted,
             left: assign::places_left(&self.design, &counts),
             is_per_treatment: each.is_some(),
-            cells: own.treatments().into_iter().enumerate().map(cell).collect(),
+            cells: own
+                .list_treatments()
+                .into_iter()
+                .enumerate()
+                .map(cell)
+                .collect(),
         }
     }
 
@@ -115,7 +120,8 @@ impl Arbiter {
             for (index, stage) in (0..).zip(&mut people) {
                 let is_end = outcome.is_some() && index == end;
                 // Everybody who ends reaches a last page.
-                let reached = progress.entered().contains(&index) && !(is_end && dropped.is_some());
+                let reached =
+                    progress.entered_stages().contains(&index) && !(is_end && dropped.is_some());
                 let here = outcome.is_none() && index == end;
                 let drops = dropped == Some(index);
                 if reached || here || drops {
@@ -337,7 +343,7 @@ impl Arbiter {
         let has_estimate = each.is_some();
         pay.when_full = (places.left.filter(|_| has_estimate))
             .map(|left| pay.with_under_way.saturating_add(to_come(left)));
-        pay.decimals = decimals(&currency) as u8;
+        pay.decimals = decimals_of(&currency) as u8;
         pay.currency = Some(currency);
         pay
     }

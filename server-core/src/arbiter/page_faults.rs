@@ -58,7 +58,7 @@ impl Arbiter {
     }
 
     /// Brings somebody back to the lobby of their group, which they leave permanently.
-    pub(super) fn rematch(&mut self, who: SessionId) -> Vec<Transition> {
+    pub(super) fn match_again(&mut self, who: SessionId) -> Vec<Transition> {
         let session = &mut self.sessions[who];
         session.place = Place::Page;
         (session.failed, session.since_us, session.rest_us) = (0, None, None);

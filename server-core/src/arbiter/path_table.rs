@@ -16,7 +16,7 @@ pub(super) struct PathTable {
 
 impl PathTable {
     /// Records a path; true if it is new, and among the first `most` new ones of the page.
-    pub(super) fn learn(&mut self, seat: Seat, other: Seat, link: Link, most: usize) -> bool {
+    pub(super) fn learn_path(&mut self, seat: Seat, other: Seat, link: Link, most: usize) -> bool {
         if self.links.insert((seat, other), link) == Some(link) {
             return false;
         }

@@ -31,7 +31,7 @@ use super::{
     MessageRow, ModelCallCost, Place, Random, SessionId,
 };
 use crate::desk::RecruitmentState;
-use crate::limits::{Limits, us};
+use crate::limits::{Limits, as_us};
 
 /// The contents of a data folder.
 #[derive(Debug, Default)]
@@ -116,7 +116,7 @@ impl Arbiter {
         random: Random,
         restored: Restored,
     ) -> Self {
-        let known_us = restored.known_us(us(limits.clock_ahead));
+        let known_us = restored.known_us(as_us(limits.clock_ahead));
         let sessions = Sessions::new(&study, &limits, restored.links, restored.ahead_us);
         let mut arbiter = Self {
             recruitment: restored.recruitment,
@@ -159,7 +159,7 @@ impl Arbiter {
         }
         for call in &restored.model_calls {
             let (partner, participant) = (&call.partner, &call.participant);
-            (arbiter.spending).correct(partner, participant, 0, call.cost_micro);
+            (arbiter.spending).correct_spending(partner, participant, 0, call.cost_micro);
         }
         for episode in restored.episodes {
             let id = &episode.header.episode;
@@ -277,7 +277,7 @@ impl Arbiter {
         self.episodes.add_episode(era, episode);
         if end.is_some() {
             self.handle_ended(now_us, era, end);
-        } else if t0_us.saturating_sub(now_us) > us(self.limits.clock_ahead) {
+        } else if t0_us.saturating_sub(now_us) > as_us(self.limits.clock_ahead) {
             // Its clock was far ahead, and for this one its ticks are not due for years.
             self.end_episode(era, EndReason::Technical);
         }

@@ -165,7 +165,7 @@ impl Arbiter {
         let progress = &mut self.sessions[who].progress;
         progress.change_levels(&study, &change.levels);
         self.store_place(who, None);
-        let Some(to) = self.room(change.stage, who) else {
+        let Some(to) = self.make_room(change.stage, who) else {
             return;
         };
         let lobby = self.lobbies.get_mut(change.from);

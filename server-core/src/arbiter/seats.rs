@@ -389,7 +389,7 @@ impl Seats {
             return false;
         }
         (state.page, state.heard_us) = (Page::Plays, at.now_us);
-        if state.lag.excuse(silent_us.unwrap_or(0)) {
+        if state.lag.is_excused(silent_us.unwrap_or(0)) {
             state.begins_us = at.now_us;
         }
         true

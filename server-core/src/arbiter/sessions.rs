@@ -13,7 +13,7 @@ use super::bucket::Bucket;
 use super::recruiter_identity::{Identity, Proof};
 use super::restore::RestoredSession;
 use super::session::{ConnId, Place, Session, SessionId};
-use crate::limits::{Limits, us};
+use crate::limits::{Limits, as_us};
 use crate::token::token_hash;
 
 const HOUR_US: u64 = 3_600_000_000;
@@ -94,7 +94,7 @@ impl Sessions {
             expires_unbegun: study.keeping.expires_h.is_some(),
             retention_us: days.map(|days| u64::from(days) * DAY_US),
             ahead_us,
-            unbegun_us: (us(limits.entering), us(limits.drafting)),
+            unbegun_us: (as_us(limits.entering), as_us(limits.drafting)),
         }
     }
 

@@ -32,11 +32,11 @@ impl Arbiter {
         let mut rng = Rng::of(self.seed, &[SIMULATED, own, progress.visit().into()]);
         let known = self.lobbies.recent_waits_us(stage);
         if known.len() >= ENOUGH {
-            return Some(known[rng.below(known.len())].min(most_us));
+            return Some(known[rng.draw_below(known.len())].min(most_us));
         }
         let [least, most] = lobby.simulated_wait_s?.map(u64::from);
         let spread_ms = most.saturating_sub(least) * 1_000;
-        let drawn_ms = rng.below(spread_ms as usize + 1) as u64;
+        let drawn_ms = rng.draw_below(spread_ms as usize + 1) as u64;
         Some((least * 1_000 + drawn_ms) * 1_000)
     }
 }

@@ -242,7 +242,7 @@ impl Stage {
 
     /// Lets a page enter; returns its session token.
     fn enter(&mut self, conn: u64, entry: Entry) -> String {
-        self.say(conn, ClientMessage::hello(entry));
+        self.say(conn, ClientMessage::make_hello(entry));
         match self.sent[&ConnId(conn)].first() {
             Some(ServerMessage::Welcome {
                 session, modules, ..

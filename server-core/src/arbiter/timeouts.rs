@@ -38,7 +38,7 @@ impl<K: Copy + Ord> Timeouts<K> {
     }
 
     /// The next time, and its reason.
-    pub(super) fn next(&self) -> Option<Timeout> {
+    pub(super) fn next_timeout(&self) -> Option<Timeout> {
         self.next_of(|_| true)
     }
 
@@ -49,7 +49,7 @@ impl<K: Copy + Ord> Timeouts<K> {
     }
 
     /// The things that are due, in their order.
-    pub(super) fn due(&self, now_us: u64) -> Vec<K> {
+    pub(super) fn due_keys(&self, now_us: u64) -> Vec<K> {
         let due = self.by_time.iter();
         let due = due.take_while(|((at_us, _), _)| *at_us <= now_us);
         let mut due: Vec<K> = due.map(|(_, key)| *key).collect();
@@ -74,10 +74,10 @@ mod tests {
                 let timeout = at_us.map(|at_us| (at_us, reason));
                 timeouts.set(key, timeout);
                 plain.insert(key, timeout);
-                prop_assert_eq!(timeouts.next(), plain.values().flatten().min().copied());
+                prop_assert_eq!(timeouts.next_timeout(), plain.values().flatten().min().copied());
                 let is_due = |(_, timeout): &(&u8, &Option<Timeout>)| timeout.is_some_and(|(at_us, _)| at_us <= now_us);
                 let due: Vec<u8> = plain.iter().filter(is_due).map(|(key, _)| *key).collect();
-                prop_assert_eq!(timeouts.due(now_us), due);
+                prop_assert_eq!(timeouts.due_keys(now_us), due);
             }
         }
     }

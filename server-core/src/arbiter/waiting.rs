@@ -46,7 +46,7 @@ impl MatchRules<SessionId> for Together<'_> {
 impl Arbiter {
     /// The facts that all people have in common who may become a group with somebody.
     fn company_at(&self, stage: u16, who: SessionId) -> Option<Company> {
-        let mut company = self.sessions[who].progress.company(&self.study);
+        let mut company = self.sessions[who].progress.describe_company(&self.study);
         let lobby = self.study.lobby(stage)?;
         if lobby.matching.reunite.is_some() {
             // People who were a group come together again; a person who was in no group is alone.
@@ -66,7 +66,7 @@ impl Arbiter {
     }
 
     /// Returns the room of a lobby stage for people who may become a group; it is made when the first of them comes.
-    pub(super) fn room(&mut self, stage: u16, who: SessionId) -> Option<Room> {
+    pub(super) fn make_room(&mut self, stage: u16, who: SessionId) -> Option<Room> {
         let company = self.company_at(stage, who)?;
         let simulated_us = self.simulated_wait_us(who);
         let lobby = self.study.lobby(stage)?;
@@ -116,7 +116,7 @@ impl Arbiter {
     }
 
     pub(super) fn join_lobby(&mut self, now_us: u64, who: SessionId, stage: u16) {
-        let Some(room) = self.room(stage, who) else {
+        let Some(room) = self.make_room(stage, who) else {
             return;
         };
         let open_factors = self.find_open_factors(stage, who);
@@ -403,7 +403,7 @@ impl Arbiter {
             left_ms: ms(until_us.saturating_sub(now_us)),
             usual_ms: self.lobbies.usual_wait_us(stage).map(ms),
             then,
-            paid: way_out.is_some_and(|way| way.pays("time")) && pays_time,
+            paid: way_out.is_some_and(|way| way.is_paid("time")) && pays_time,
             ask,
         };
         self.tell_session(who, ServerMessage::Waiting(waiting));

@@ -60,7 +60,7 @@ impl Desk {
 
     /// Tells if the payment of somebody is marked as paid.
     async fn is_paid(&self, participant: &str) -> Result<bool, DeskError> {
-        let payments = self.store.payments().await?;
+        let payments = self.store.list_payments().await?;
         let mut own = payments.iter().filter(|it| it.participant == participant);
         Ok(own.any(|payment| payment.state == PayState::Paid))
     }
@@ -72,7 +72,7 @@ pub(super) async fn list_interventions(
     headers: HeaderMap,
 ) -> Result<Response, DeskError> {
     desk.require_role(&headers, DeskRole::Look).await?;
-    let done = desk.store.interventions().await?;
+    let done = desk.store.list_interventions().await?;
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(done)).into_response())
 }
 

@@ -117,7 +117,7 @@ async fn a_hosted_episode_loses_what_was_withdrawn_while_the_server_runs() {
     };
     assert!(names_them(), "its thread may still write to the file");
 
-    episode.repeat().unwrap();
+    episode.repeat_steps().unwrap();
     drop(episode);
     freed.notify_one();
     let erased = async {

@@ -35,7 +35,7 @@ pub(super) struct Typing {
 
 impl Typing {
     /// A page sends a message.
-    pub(super) fn sent(&mut self, person: usize, tab: usize, message: &ClientMessage) {
+    pub(super) fn record_sent(&mut self, person: usize, tab: usize, message: &ClientMessage) {
         let Some(session) = self.sessions.get(&tab).cloned() else {
             return;
         };
@@ -63,7 +63,11 @@ impl Typing {
     ///
     /// # Errors
     /// The server has lost a draft that it promised to keep.
-    pub(super) fn told(&mut self, tab: usize, message: &ServerMessage) -> Result<(), String> {
+    pub(super) fn record_told(
+        &mut self,
+        tab: usize,
+        message: &ServerMessage,
+    ) -> Result<(), String> {
         match message {
             ServerMessage::Welcome { session, .. } => {
                 self.sessions.insert(tab, session.clone());

@@ -19,7 +19,7 @@ struct Claim {
 
 impl Claims {
     /// A page that knows this many changes sends a datagram.
-    pub(super) fn note(&mut self, datagram: &Datagram, changes: u16) {
+    pub(super) fn note_datagram(&mut self, datagram: &Datagram, changes: u16) {
         let page = self.0.entry((datagram.from, datagram.life.0));
         let claims = page.or_default();
         if claims.last().is_none_or(|last| last.changes != changes) {
@@ -112,7 +112,12 @@ impl Hands {
     ///
     /// # Errors
     /// The input that is missing.
-    pub(super) fn settled(&self, own: Seat, tick: u32, claims: &Claims) -> Result<(), String> {
+    pub(super) fn check_settled(
+        &self,
+        own: Seat,
+        tick: u32,
+        claims: &Claims,
+    ) -> Result<(), String> {
         for (seat, stints) in self.each() {
             let at = stints.iter().rposition(|stint| stint.from <= tick);
             let at = at.expect("a seat begins with tick 0");

@@ -12,7 +12,7 @@ use protocol::{Controller, Life, Seat, Tick};
 use rollback::Session;
 
 use super::rule::{Claims, Hands};
-use crate::agent::stored;
+use crate::agent::read_stored;
 use crate::native::Native;
 use crate::tab::ShownFrame;
 
@@ -86,14 +86,19 @@ impl Truth {
     }
 
     /// A page that knows this many changes confirms some more ticks: whether it may.
-    pub(super) fn settled(&self, own: Seat, news: Range<u32>, changes: u16) -> Result<(), String> {
+    pub(super) fn check_settled(
+        &self,
+        own: Seat,
+        news: Range<u32>,
+        changes: u16,
+    ) -> Result<(), String> {
         let known = self.changes.values().take(usize::from(changes));
         let hands = Hands::new(&self.controllers, known);
         // The server sends everybody the final ticks.
         let asked = news.start.max(self.acknowledged.0)..news.end;
         asked
             .into_iter()
-            .try_for_each(|tick| hands.settled(own, tick, &self.claims))
+            .try_for_each(|tick| hands.check_settled(own, tick, &self.claims))
     }
 
     /// Compares the final ticks of a page with those of others: the actions, and the state after them. Looks again at a
@@ -145,7 +150,7 @@ impl Truth {
         Ok(())
     }
 
-    pub(super) fn durable(&self, log: &Log) -> Result<(), String> {
+    pub(super) fn check_durable(&self, log: &Log) -> Result<(), String> {
         if log.through < self.acknowledged {
             return Err(format!(
                 "durable: {} ticks were acknowledged, the file has {}",
@@ -179,7 +184,7 @@ impl Truth {
     }
 
     pub(super) fn judge(&mut self, log: &Log) -> Result<(), String> {
-        self.durable(log)?;
+        self.check_durable(log)?;
         let Some(ending) = log.ending else {
             return Err(format!("end: {} has none in the archive", self.episode));
         };
@@ -191,7 +196,7 @@ impl Truth {
         }
         let seats = log.count_seats();
         let mut states = Vec::new();
-        let replayed = archive::replay(log, stored, |_, replica| {
+        let replayed = archive::replay(log, read_stored, |_, replica| {
             let tick = replica.ticks();
             states.extend(replica.digest(tick).map(|digest| (tick, digest)));
         });
@@ -225,7 +230,7 @@ impl Truth {
 
     /// Plays the archive's rows by the rules alone: the state after every tick.
     fn replay(&mut self, log: &Log) -> Result<(), String> {
-        let mut world = Native::recorded(&log.header)?;
+        let mut world = Native::recorded_world(&log.header)?;
         world.reset(log.header.seed);
         let rows = log.rows();
         for row in rows.chunks_exact(log.count_seats()) {
@@ -274,9 +279,9 @@ impl Truth {
     }
 
     /// Rebuilds the shown frames, as far as their notes became durable; returns their number.
-    pub(super) fn rebuild(&self, log: &Log) -> Result<u64, String> {
+    pub(super) fn rebuild_frames(&self, log: &Log) -> Result<u64, String> {
         let screens = archive::Screens::new(log);
-        let pages = screens.pages(stored);
+        let pages = screens.pages(read_stored);
         let pages = pages.map_err(|error| format!("seen: {error}"))?;
         let mut count = 0;
         for page in pages {

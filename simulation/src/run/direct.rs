@@ -9,7 +9,7 @@ use super::{Happening, Run};
 
 impl Run {
     /// The page that has a seat of an episode, if it is connected.
-    pub(super) fn holder(&self, era: Era, seat: Seat) -> Option<usize> {
+    pub(super) fn holder_of(&self, era: Era, seat: Seat) -> Option<usize> {
         let holds = |page: &&Tab| {
             page.is_alive
                 && page.page.is_welcomed()
@@ -21,18 +21,18 @@ impl Run {
     }
 
     /// Begins a channel if both of its pages wish for one.
-    pub(super) fn attempt(&mut self, at: usize, seat: Seat) {
+    pub(super) fn attempt_channel(&mut self, at: usize, seat: Seat) {
         let Some(peer) = self.pages[at].peer() else {
             return;
         };
         let (era, own) = (peer.plan().era, peer.plan().seat);
-        let other = self.holder(era, seat);
-        let wished = other.filter(|&other| self.channels.wishes(other, own));
-        let takes_us = self.rng.between(60_000, 900_000);
+        let other = self.holder_of(era, seat);
+        let wished = other.filter(|&other| self.channels.has_wish(other, own));
+        let takes_us = self.rng.draw_between(60_000, 900_000);
         match wished {
             Some(other) => {
                 self.close_channel(other, own);
-                let channel = self.channels.begin([at, other], [own, seat]);
+                let channel = self.channels.begin_channel([at, other], [own, seat]);
                 self.later(self.now_us + takes_us, Happening::Channel(channel));
             }
             // Nobody answers: the attempt fails after a while, and is asked for again.
@@ -56,10 +56,10 @@ impl Run {
                 .pages
                 .iter()
                 .all(|&page| self.pages[page].is_alive && self.pages[page].page.is_welcomed())
-            && self.network.passes(self.now_us, ends[0], ends[1])
-            && self.network.passes(self.now_us, ends[1], ends[0]);
+            && self.network.can_pass(self.now_us, ends[0], ends[1])
+            && self.network.can_pass(self.now_us, ends[1], ends[0]);
         for side in 0..2 {
-            let soon_us = self.now_us + self.rng.below(150_000);
+            let soon_us = self.now_us + self.rng.draw_below(150_000);
             let news = match good {
                 true => Happening::ChannelOpen(channel, side),
                 false => Happening::ChannelGone(found.pages[side], found.seats[1 - side].0),
@@ -94,9 +94,9 @@ impl Run {
         let Some(ended) = self.channels.end(channel) else {
             return;
         };
-        let side = ended.side(at).unwrap_or(0);
+        let side = ended.side_of(at).unwrap_or(0);
         let other = ended.pages[1 - side];
-        let soon_us = self.now_us + self.rng.between(5_000, 200_000);
+        let soon_us = self.now_us + self.rng.draw_between(5_000, 200_000);
         self.later(soon_us, Happening::ChannelGone(other, ended.seats[side].0));
     }
 
@@ -110,7 +110,7 @@ impl Run {
         self.drain(at)
     }
 
-    pub(super) fn datagram(
+    pub(super) fn send_datagram(
         &mut self,
         at: usize,
         channel: u64,
@@ -121,11 +121,11 @@ impl Run {
         let Some(found) = self.channels.get(channel) else {
             return Ok(());
         };
-        let side = found.side(at).unwrap_or(0);
+        let side = found.side_of(at).unwrap_or(0);
         let (to, from) = (found.pages[1 - side], found.seats[side]);
         debug_assert_eq!(found.seats[1 - side], seat);
         let ends = [self.pages[at].person, self.pages[to].person].map(End::Person);
-        for at_us in self.network.datagram(self.now_us, ends[0], ends[1]) {
+        for at_us in self.network.send_datagram(self.now_us, ends[0], ends[1]) {
             let bytes = bytes.clone();
             self.later(
                 at_us,
@@ -150,13 +150,13 @@ impl Run {
         if self.pages[at].channels.get(&from) != Some(&channel) {
             return Ok(());
         }
-        self.tamper(at, &mut bytes);
+        self.tamper_with(at, &mut bytes);
         self.pages[at].handle_datagram(self.now_us, from, &bytes);
         self.drain(at)?;
         self.count()
     }
 
-    pub(super) fn tamper(&mut self, at: usize, bytes: &mut Vec<u8>) {
+    pub(super) fn tamper_with(&mut self, at: usize, bytes: &mut Vec<u8>) {
         let Some(tamper) = self.injected.datagrams else {
             return;
         };

@@ -14,17 +14,17 @@ impl Run {
     pub(super) fn kill(&mut self, victim: Victim) -> Result<(), String> {
         self.trace.line(self.now_us, || format!("kill {victim:?}"));
         match victim {
-            Victim::Person(person) => self.fault(Fault::Reload {
+            Victim::Person(person) => self.inject_fault(Fault::Reload {
                 person,
                 farewell: false,
                 away_us: 300_000,
             }),
-            Victim::ForGood(person) => self.fault(Fault::Crash {
+            Victim::ForGood(person) => self.inject_fault(Fault::Crash {
                 person,
                 told: true,
                 away_us: None,
             }),
-            Victim::Server => self.fault(Fault::Restart { away_us: 500_000 }),
+            Victim::Server => self.inject_fault(Fault::Restart { away_us: 500_000 }),
         }
     }
 
@@ -49,7 +49,7 @@ impl Run {
     }
 
     /// The newest page of a person.
-    pub(super) fn current(&self, person: usize) -> Option<usize> {
+    pub(super) fn current_tab(&self, person: usize) -> Option<usize> {
         let own = self.pages.iter().rev();
         let mut own =
             own.filter(|page| page.person == person && page.is_alive && !page.page.is_stopped());
@@ -57,7 +57,7 @@ impl Run {
     }
 
     /// Removes a page and its channels; `told` says whether the server learns it immediately.
-    pub(super) fn bury(&mut self, at: usize, told: bool) {
+    pub(super) fn bury_tab(&mut self, at: usize, told: bool) {
         let page = &mut self.pages[at];
         page.is_alive = false;
         page.channels.clear();
@@ -68,16 +68,16 @@ impl Run {
                 // The server's pings find it out.
                 wire.at_page = false;
                 let [least_us, most_us] = MISSED_WITHIN_US;
-                let at_us = self.now_us + self.rng.between(least_us, most_us);
+                let at_us = self.now_us + self.rng.draw_between(least_us, most_us);
                 self.later(at_us, Happening::Gone(conn));
             }
         }
         self.channels.forget(at);
-        for channel in self.channels.of(at) {
+        for channel in self.channels.channels_of(at) {
             if let Some(ended) = self.channels.end(channel) {
-                let side = ended.side(at).unwrap_or(0);
+                let side = ended.side_of(at).unwrap_or(0);
                 // ICE finds out after some seconds that nobody is there.
-                let at_us = self.now_us + self.rng.between(100_000, 6_000_000);
+                let at_us = self.now_us + self.rng.draw_between(100_000, 6_000_000);
                 self.later(
                     at_us,
                     Happening::ChannelGone(ended.pages[1 - side], ended.seats[side].0),
@@ -86,7 +86,7 @@ impl Run {
         }
     }
 
-    pub(super) fn fault(&mut self, fault: Fault) -> Result<(), String> {
+    pub(super) fn inject_fault(&mut self, fault: Fault) -> Result<(), String> {
         self.trace.line(self.now_us, || format!("{fault:?}"));
         let now_us = self.now_us;
         match fault {
@@ -95,12 +95,12 @@ impl Run {
                 farewell,
                 away_us,
             } => {
-                if let Some(at) = self.current(person) {
+                if let Some(at) = self.current_tab(person) {
                     if farewell {
                         self.pages[at].handle_leaving(now_us);
                         self.drain(at)?;
                     }
-                    self.bury(at, true);
+                    self.bury_tab(at, true);
                     self.later(now_us + away_us, Happening::Reopen(person));
                 }
             }
@@ -109,8 +109,8 @@ impl Run {
                 told,
                 away_us,
             } => {
-                if let Some(at) = self.current(person) {
-                    self.bury(at, told);
+                if let Some(at) = self.current_tab(person) {
+                    self.bury_tab(at, told);
                     match away_us {
                         Some(away_us) => self.later(now_us + away_us, Happening::Reopen(person)),
                         None => self.gone[person] = true,
@@ -118,32 +118,32 @@ impl Run {
                 }
             }
             Fault::SecondTab { person } => {
-                if self.current(person).is_some() {
+                if self.current_tab(person).is_some() {
                     self.open(person);
                 }
             }
             Fault::Freeze { person, for_us } => {
-                if let Some(at) = self.current(person) {
+                if let Some(at) = self.current_tab(person) {
                     let frozen_us = &mut self.pages[at].frozen_us;
                     *frozen_us = (*frozen_us).max(now_us + for_us);
                 }
             }
             Fault::Hide { person, for_us } => {
-                if let Some(at) = self.current(person) {
+                if let Some(at) = self.current_tab(person) {
                     self.pages[at].handle_hidden(now_us, true);
                     self.drain(at)?;
                     self.later(now_us + for_us, Happening::Show(at));
                 }
             }
             Fault::DropSocket { person } => {
-                if let Some(conn) = self.current(person).and_then(|at| self.pages[at].conn) {
-                    let soon_us = now_us + self.rng.below(300_000);
+                if let Some(conn) = self.current_tab(person).and_then(|at| self.pages[at].conn) {
+                    let soon_us = now_us + self.rng.draw_below(300_000);
                     self.later(soon_us, Happening::Lost(conn));
                     self.hang_up(conn);
                 }
             }
             Fault::DropChannels { person } => {
-                if let Some(at) = self.current(person) {
+                if let Some(at) = self.current_tab(person) {
                     let seats: Vec<Seat> = self.pages[at].channels.keys().copied().collect();
                     for seat in seats {
                         self.close_channel(at, seat);
@@ -152,7 +152,7 @@ impl Run {
                 }
             }
             Fault::Leave { person } => {
-                if let Some(at) = self.current(person) {
+                if let Some(at) = self.current_tab(person) {
                     self.pages[at].handle_leave(now_us);
                     self.drain(at)?;
                 }
@@ -166,14 +166,14 @@ impl Run {
         if !self.server.is_up() {
             return Ok(());
         }
-        self.server.crash(self.now_us)?;
-        for conn in self.wires.accepted() {
+        self.server.crash_and_restart(self.now_us)?;
+        for conn in self.wires.accepted_sockets() {
             if let Some(wire) = self.wires.get(conn) {
                 wire.at_server = false;
             }
             // A process that dies closes its sockets; a machine that dies is missed when it is back.
             let silent_us = if self.rng.one_in(2) { away_us } else { 0 };
-            let at_us = self.now_us + silent_us + self.rng.between(1_000, 400_000);
+            let at_us = self.now_us + silent_us + self.rng.draw_between(1_000, 400_000);
             self.later(at_us, Happening::Lost(conn));
         }
         self.later(self.now_us + away_us, Happening::Start);
@@ -181,7 +181,7 @@ impl Run {
     }
 
     /// Something of a frozen page waits until it thaws, behind what waits already; whether it does.
-    pub(super) fn waits(&mut self, at: usize, happening: &Happening) -> bool {
+    pub(super) fn must_wait(&mut self, at: usize, happening: &Happening) -> bool {
         let page = &self.pages[at];
         let is_frozen = page.is_alive && page.frozen_us > self.now_us;
         let is_first = !self.backlogs.contains_key(&at);
@@ -199,7 +199,7 @@ impl Run {
     }
 
     /// Delivers the first waiting event of a page, unless it was frozen again; the next one follows immediately.
-    pub(super) fn thaw(&mut self, at: usize) -> Result<(), String> {
+    pub(super) fn thaw_tab(&mut self, at: usize) -> Result<(), String> {
         let page = &self.pages[at];
         if page.is_alive && page.frozen_us > self.now_us {
             self.later(page.frozen_us, Happening::Thaw(at));
@@ -215,10 +215,10 @@ impl Run {
     }
 
     /// The page that something happens to.
-    pub(super) fn whose(&mut self, happening: &Happening) -> Option<usize> {
+    pub(super) fn tab_that_meets(&mut self, happening: &Happening) -> Option<usize> {
         match happening {
             Happening::Opened(conn) | Happening::Down(conn, _) | Happening::Lost(conn) => {
-                self.has(*conn)
+                self.tab_with_connection(*conn)
             }
             Happening::ChannelOpen(channel, side) => self
                 .channels

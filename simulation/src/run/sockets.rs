@@ -11,10 +11,10 @@ use super::{Happening, Run};
 impl Run {
     pub(super) fn dial(&mut self, at: usize) {
         let (now_us, person) = (self.now_us, self.pages[at].person);
-        let conn = self.wires.dial(now_us, at, person, &server::limits());
+        let conn = self.wires.dial(now_us, at, person, &server::test_limits());
         self.pages[at].conn = Some(conn);
         if let Some(wire) = self.wires.get(conn) {
-            let at_us = wire.up(now_us, &mut self.network);
+            let at_us = wire.send_up(now_us, &mut self.network);
             self.later(at_us, Happening::Accept(conn));
         }
     }
@@ -22,12 +22,12 @@ impl Run {
     pub(super) fn hang_up(&mut self, conn: u64) {
         if let Some(wire) = self.wires.get(conn) {
             wire.at_page = false;
-            let at_us = wire.up(self.now_us, &mut self.network);
+            let at_us = wire.send_up(self.now_us, &mut self.network);
             self.later(at_us, Happening::Gone(conn));
         }
     }
 
-    pub(super) fn up(&mut self, at: usize, message: &ClientMessage) -> Result<(), String> {
+    pub(super) fn send_up(&mut self, at: usize, message: &ClientMessage) -> Result<(), String> {
         let Some(liar) = self.liar_of(at) else {
             return self.up_as_is(at, message);
         };
@@ -35,7 +35,7 @@ impl Run {
         liar.change_message(&mut message);
         if let Some(peer) = self.pages[at].peer() {
             let plan = peer.plan();
-            let claims = liar.claims(&message, plan.seat, plan.controllers.len() as u8);
+            let claims = liar.list_claims(&message, plan.seat, plan.controllers.len() as u8);
             for claim in claims {
                 self.up_as_is(at, &claim)?;
             }
@@ -49,16 +49,16 @@ impl Run {
     fn up_as_is(&mut self, at: usize, message: &ClientMessage) -> Result<(), String> {
         let page = &self.pages[at];
         let Some(conn) = page.conn else { return Ok(()) };
-        self.oracle.typed(page.person, page.number, message);
+        self.oracle.record_typed(page.person, page.number, message);
         if let (ClientMessage::Upload(upload), Some(peer)) = (message, page.peer()) {
-            self.oracle.uploaded(peer.plan().seat, upload);
+            self.oracle.record_upload(peer.plan().seat, upload);
         }
         self.trace.line(self.now_us, || {
             format!("page {} -> {message:?}", page.number)
         });
         let bytes = control::encode(message);
         if let Some(wire) = self.wires.get(conn) {
-            let at_us = wire.up(self.now_us, &mut self.network);
+            let at_us = wire.send_up(self.now_us, &mut self.network);
             self.later(at_us, Happening::Up(conn, bytes));
         }
         Ok(())
@@ -73,7 +73,7 @@ impl Run {
                 Outgoing::Close(ConnId(conn)) => self.close(conn)?,
             }
         }
-        self.wires.sweep();
+        self.wires.sweep_closed();
         Ok(())
     }
 
@@ -106,7 +106,7 @@ impl Run {
         self.send_out()
     }
 
-    pub(super) fn accept(&mut self, conn: u64) {
+    pub(super) fn accept_socket(&mut self, conn: u64) {
         let is_up = self.server.is_up();
         let Some(wire) = self.wires.get(conn) else {
             return;
@@ -163,19 +163,19 @@ impl Run {
         let mut message: ServerMessage = control::decode(bytes)
             .map_err(|error| format!("packet: the server sends what is no message: {error}"))?;
         if let ServerMessage::Relay { bytes, .. } = &mut message {
-            self.tamper(at, bytes);
+            self.tamper_with(at, bytes);
         }
         let page = &mut self.pages[at];
         let plays = page
             .peer()
             .map(|peer| (peer.plan().era, peer.plan().seat, peer.plan().life));
-        self.oracle.promised(at, &message)?;
+        self.oracle.record_promise(at, &message)?;
         if self.scenario.liar.is_none() {
             self.oracle.is_right(&message)?;
         }
-        self.oracle.told(plays, &message)?;
+        self.oracle.check_told(plays, &message)?;
         if let Some(peer) = page.peer() {
-            self.oracle.tells(peer, &message)?;
+            self.oracle.check_telling(peer, &message)?;
         }
         page.handle_message(self.now_us, message);
         self.drain(at)?;
@@ -191,7 +191,7 @@ impl Run {
         }
     }
 
-    pub(super) fn opened(&mut self, conn: u64) -> Result<(), String> {
+    pub(super) fn handle_opened(&mut self, conn: u64) -> Result<(), String> {
         let Some(wire) = self.wires.get(conn).filter(|wire| wire.at_page) else {
             return Ok(());
         };
@@ -204,7 +204,7 @@ impl Run {
     }
 
     /// The server learns that a connection is gone.
-    pub(super) fn gone(&mut self, conn: u64) -> Result<(), String> {
+    pub(super) fn handle_gone(&mut self, conn: u64) -> Result<(), String> {
         let Some(wire) = self.wires.get(conn) else {
             return Ok(());
         };
@@ -214,27 +214,27 @@ impl Run {
                 .handle(self.now_us, Event::Closed(ConnId(conn)))?;
             self.send_out()?;
         }
-        self.wires.sweep();
+        self.wires.sweep_closed();
         Ok(())
     }
 
     /// A page learns that its connection is gone.
-    pub(super) fn lost(&mut self, conn: u64) -> Result<(), String> {
+    pub(super) fn handle_lost(&mut self, conn: u64) -> Result<(), String> {
         if let Some(wire) = self.wires.get(conn) {
             wire.at_page = false;
         }
-        if let Some(at) = self.has(conn) {
+        if let Some(at) = self.tab_with_connection(conn) {
             self.trace
                 .line(self.now_us, || format!("page {at} loses its connection"));
             self.pages[at].handle_socket_closed(self.now_us);
             self.drain(at)?;
         }
-        self.wires.sweep();
+        self.wires.sweep_closed();
         Ok(())
     }
 
     /// The page that has a connection, as far as it knows.
-    pub(super) fn has(&self, conn: u64) -> Option<usize> {
+    pub(super) fn tab_with_connection(&self, conn: u64) -> Option<usize> {
         let has = |page: &&Tab| page.is_alive && page.conn == Some(conn);
         self.pages.iter().find(has).map(|page| page.number)
     }

@@ -75,7 +75,7 @@ impl Reader {
     ///
     /// # Errors
     /// The page takes away what they typed.
-    pub(super) fn see(
+    pub(super) fn handle_page_event(
         &mut self,
         now_us: u64,
         page_us: u64,
@@ -85,7 +85,7 @@ impl Reader {
         match event {
             PageEvent::StageShown { draft, .. } => self.meet(now_us, page_us, draft, page)?,
             // Whatever it was, they try again.
-            PageEvent::NotTaken => self.works_us = now_us + self.rng.between(200_000, 900_000),
+            PageEvent::NotTaken => self.works_us = now_us + self.rng.draw_between(200_000, 900_000),
             PageEvent::Waiting(waiting) => {
                 if matches!(waiting.ask, Ask::Presence { .. } | Ask::Return) {
                     page.send(ClientMessage::Here);
@@ -100,7 +100,7 @@ impl Reader {
             }
             PageEvent::Judged(_) if self.rng.one_in(2) => {
                 self.work = Work::Rest;
-                self.works_us = now_us + self.rng.between(100_000, 2_000_000);
+                self.works_us = now_us + self.rng.draw_between(100_000, 2_000_000);
             }
             _ => {}
         }
@@ -129,7 +129,7 @@ impl Reader {
             ));
         }
         self.begin_writing(now_us);
-        let first_us = now_us + self.rng.between(50_000, 600_000);
+        let first_us = now_us + self.rng.draw_between(50_000, 600_000);
         (self.work, self.works_us) = match &stage.view {
             Env | Regroup | Lobby { .. } | StageView::End { .. } => (Work::Nothing, u64::MAX),
             Instructions { pages, .. } => {
@@ -143,7 +143,10 @@ impl Reader {
                 let typed = typed.and_then(|answer| serde_json::from_str(&answer.value).ok());
                 (Work::Form(times, typed.unwrap_or_default()), first_us)
             }
-            Chat { .. } => (Work::Rest, now_us + self.rng.between(1_000_000, 4_000_000)),
+            Chat { .. } => (
+                Work::Rest,
+                now_us + self.rng.draw_between(1_000_000, 4_000_000),
+            ),
             _ => (Work::Rest, first_us),
         };
         self.shown = Some(stage);
@@ -154,7 +157,7 @@ impl Reader {
     fn begin_writing(&mut self, now_us: u64) {
         self.typed.clear();
         self.message = None;
-        self.types_us = now_us + self.rng.between(100_000, 1_500_000);
+        self.types_us = now_us + self.rng.draw_between(100_000, 1_500_000);
     }
 
     /// Lets the person do what is due.
@@ -190,7 +193,7 @@ impl Reader {
                     page.handle_done(page_us, Vec::new(), pages_ms);
                     return u64::MAX;
                 }
-                times.turn(page_us, 1);
+                times.turn_page(page_us, 1);
                 let draft = Draft {
                     page: times.page() as u16,
                     pages_ms: times.all_ms(page_us),
@@ -201,7 +204,7 @@ impl Reader {
             Work::Form(times, typed) => {
                 let stage = self.shown.as_ref().map_or(0, |stage| stage.index);
                 let whole = words(self.person, stage);
-                let more = self.rng.between(1, 20) as usize;
+                let more = self.rng.draw_between(1, 20) as usize;
                 let length = (typed.len() + more).min(whole.len());
                 whole[..length].clone_into(typed);
                 let answers = vec![Answer {
@@ -221,7 +224,7 @@ impl Reader {
                 page.handle_draft(page_us, draft);
             }
         }
-        now_us + self.rng.between(50_000, 700_000)
+        now_us + self.rng.draw_between(50_000, 700_000)
     }
 
     /// Types a message to the group, and sends it. Returns the time at which the typing continues.
@@ -235,13 +238,13 @@ impl Reader {
             .message
             .get_or_insert_with(|| format!("{tab}.{said}: somebody says this"));
         if self.typed.len() < whole.len() {
-            let more = self.rng.between(3, 12) as usize;
+            let more = self.rng.draw_between(3, 12) as usize;
             // A half-typed text is sent as it is when a page goes: it must differ from all other messages.
             let head = whole.find(':').unwrap_or(0);
             let length = (self.typed.len() + more).max(head).min(whole.len());
             whole[..length].clone_into(&mut self.typed);
             page.handle_typed(page_us, &self.typed);
-            return now_us + self.rng.between(50_000, 500_000);
+            return now_us + self.rng.draw_between(50_000, 500_000);
         }
         if page.handle_write(page_us, whole.clone()) {
             self.said += 1;
@@ -249,6 +252,6 @@ impl Reader {
             self.message = None;
         }
         // Now and then somebody writes faster than the server takes it.
-        now_us + self.rng.between(100_000, 2_000_000)
+        now_us + self.rng.draw_between(100_000, 2_000_000)
     }
 }

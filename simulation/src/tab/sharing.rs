@@ -20,7 +20,7 @@ pub(super) struct Sharing {
 
 impl Sharing {
     /// The person does something; `bits` decide what. Gives false if the seat is not shared.
-    pub(super) fn act(&mut self, peer: &mut Peer<Native>, now: Now, bits: u64) -> bool {
+    pub(super) fn act_on_frame(&mut self, peer: &mut Peer<Native>, now: Now, bits: u64) -> bool {
         let Some(shared) = &peer.plan().shared else {
             return false;
         };

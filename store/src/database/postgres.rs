@@ -63,7 +63,7 @@ pub(crate) async fn connect(address: &str, most: u32, reads: bool) -> Result<PgP
     let pool = match pool.await {
         Ok(pool) => pool,
         Err(sqlx::Error::PoolTimedOut) => return Err(find_cause(&options).await),
-        Err(refused) => return Err(error(refused)),
+        Err(refused) => return Err(map_error(refused)),
     };
     let row = super::query("SELECT current_setting('fsync') AS fsync")
         .fetch_one(&super::Pool::Postgres(pool.clone(), super::Writer::Command))
@@ -95,22 +95,22 @@ async fn find_cause(options: &PgConnectOptions) -> StoreError {
 /// # Errors
 /// [`StoreError::Older`] if a server of an older version uses the tables, [`StoreError::Newer`] if a newer program made
 /// them; [`StoreError`] otherwise.
-pub(crate) async fn migrate(pool: &PgPool, migrations: &[&str]) -> Result<(), StoreError> {
-    let mut transaction = pool.begin().await.map_err(error)?;
+pub(crate) async fn migrate_schema(pool: &PgPool, migrations: &[&str]) -> Result<(), StoreError> {
+    let mut transaction = pool.begin().await.map_err(map_error)?;
     // One program at a time.
     sqlx::query("SELECT pg_advisory_xact_lock(1668248684, 1)")
         .execute(&mut *transaction)
         .await
-        .map_err(error)?;
+        .map_err(map_error)?;
     let is_there = sqlx::query_scalar("SELECT to_regclass('schema_version') IS NOT NULL")
         .fetch_one(&mut *transaction)
         .await
-        .map_err(error)?;
+        .map_err(map_error)?;
     let (found, is_used): (i64, bool) = match is_there {
         true => {
             let sql = "SELECT version, (SELECT until > clock_timestamp() FROM servers) FROM schema_version";
             let row = sqlx::query_as(sql).fetch_one(&mut *transaction).await;
-            row.map_err(error)?
+            row.map_err(map_error)?
         }
         false => (0, false),
     };
@@ -125,9 +125,9 @@ pub(crate) async fn migrate(pool: &PgPool, migrations: &[&str]) -> Result<(), St
         raw_sql(AssertSqlSafe(sql))
             .execute(&mut *transaction)
             .await
-            .map_err(error)?;
+            .map_err(map_error)?;
     }
-    transaction.commit().await.map_err(error)
+    transaction.commit().await.map_err(map_error)
 }
 
 /// The scripts that bring a database of these versions, 0 for a new one, up to date.
@@ -173,7 +173,7 @@ fn split_version(found: i64, known: usize) -> Result<(usize, usize), StoreError>
 /// [`StoreError`]
 pub(crate) async fn read_version(pool: &PgPool, known: usize) -> Result<i64, StoreError> {
     let version = sqlx::query_scalar("SELECT version FROM schema_version");
-    let found = version.fetch_one(pool).await.map_err(error)?;
+    let found = version.fetch_one(pool).await.map_err(map_error)?;
     Ok(split_version(found, known)?.0 as i64)
 }
 
@@ -183,11 +183,11 @@ pub(crate) async fn read_version(pool: &PgPool, known: usize) -> Result<i64, Sto
 /// [`StoreError`]
 pub(crate) async fn has_objects(pool: &PgPool) -> Result<bool, StoreError> {
     let is_there = sqlx::query_scalar("SELECT to_regclass('episode_objects') IS NOT NULL");
-    is_there.fetch_one(pool).await.map_err(error)
+    is_there.fetch_one(pool).await.map_err(map_error)
 }
 
 /// An error of PostgreSQL.
-pub(crate) fn error(error: sqlx::Error) -> StoreError {
+pub(crate) fn map_error(error: sqlx::Error) -> StoreError {
     let code = error.as_database_error().and_then(|error| error.code());
     match code.as_deref() {
         Some(FENCED) => StoreError::Fenced,
@@ -196,7 +196,7 @@ pub(crate) fn error(error: sqlx::Error) -> StoreError {
 }
 
 /// A statement with `$1` in place of `?1`, and of the first `?`.
-pub(crate) fn translate(sql: &str) -> String {
+pub(crate) fn translate_sql(sql: &str) -> String {
     let mut translated = String::with_capacity(sql.len() + 16);
     let (mut count, mut is_text) = (0, false);
     let mut letters = sql.chars().peekable();
@@ -270,7 +270,7 @@ mod tests {
     fn parameters_have_numbers_and_texts_stay() {
         let sql = "UPDATE a SET b = ?, c = '?' WHERE d = ?2 AND e = ?1 OR f = ?";
         let expected = "UPDATE a SET b = $1, c = '?' WHERE d = $2 AND e = $1 OR f = $2";
-        assert_eq!(translate(sql), expected);
+        assert_eq!(translate_sql(sql), expected);
     }
 
     #[test]

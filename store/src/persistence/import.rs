@@ -28,7 +28,7 @@ impl Persistence {
     /// # Errors
     /// The database failed, or the key of the identifiers is missing.
     pub async fn list_identifiers(&self) -> anyhow::Result<BTreeMap<String, String>> {
-        let all = self.store.identifiers().await?.into_iter();
+        let all = self.store.list_identifiers().await?.into_iter();
         let all = all.map(|known| (known.identity.participant, known.pseudonym));
         Ok(all.collect())
     }

@@ -35,23 +35,23 @@ impl Persistence {
         let mut restored = Restored {
             next_era: self.store.next_era().await?.0,
             seed: self.store.seed().await?,
-            recruitment: self.store.recruitment().await?,
+            recruitment: self.store.read_recruitment().await?,
             places: self.store.places().await?,
             ..Restored::default()
         };
         restored.links = self
             .store
-            .links()
+            .list_links()
             .await?
             .into_iter()
             .map(|link| link.token_hash)
             .collect();
         let sessions = self.store.sessions().await?;
         self.check_study(&sessions)?;
-        let stale = study_version::stale(&self.study, data, &sessions, changed)?;
+        let stale = study_version::list_stale(&self.study, data, &sessions, changed)?;
         self.sessions(&mut restored, sessions, &stale).await?;
         self.store.interrupt_waits().await?;
-        for group in self.store.groups().await? {
+        for group in self.store.list_groups().await? {
             restored.groups.extend(self.restored_group(group)?);
         }
         let messages = self.store.messages().await?.into_iter();
@@ -72,11 +72,11 @@ impl Persistence {
         sessions: Vec<Session>,
         stale: &BTreeSet<String>,
     ) -> anyhow::Result<()> {
-        let payments = self.store.payments().await?.into_iter();
+        let payments = self.store.list_payments().await?.into_iter();
         let mut payments: HashMap<String, study::Payment> = payments
             .map(|payment| (payment.participant, payment.what))
             .collect();
-        let known = self.store.identifiers().await?.into_iter();
+        let known = self.store.list_identifiers().await?.into_iter();
         let mut identities: HashMap<String, Identity> = known
             .map(|known| (known.pseudonym, known.identity))
             .collect();
@@ -172,7 +172,7 @@ impl Persistence {
     ///
     /// # Errors
     /// The secret of the data folder or the database failed.
-    pub async fn links(
+    pub async fn restore_links(
         &self,
         data: &DataDir,
         restored: &mut Restored,
@@ -280,7 +280,7 @@ mod tests {
 
     use super::*;
     use crate::NewEpisode;
-    use archive::fixtures::{PERSON, header, pages, played};
+    use archive::fixtures::{PERSON, header, pages, play_episode};
     use protocol::Seat;
 
     #[tokio::test]
@@ -316,7 +316,7 @@ mod tests {
             // A crash came after the end was in the file, and before it was in the database.
             if id == "e-1" {
                 for (seat, page) in (0..).map(Seat).zip(&mut pages(&header)) {
-                    let upload = page.part(&played(&header), 0, 12);
+                    let upload = page.upload_part(&play_episode(&header), 0, 12);
                     file.append_upload(seat, &upload).unwrap();
                 }
                 file.end(EndReason::Played).unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use archive::fixtures::{PERSON, header, pages, played};
+use archive::fixtures::{PERSON, header, pages, play_episode};
 use protocol::control::EndReason;
 use protocol::log::{Ending, Header};
 use protocol::{EnvWay, Seat, Tick};
@@ -163,7 +163,7 @@ async fn a_hosted_episode_loses_what_was_withdrawn_once_its_world_was_run_again(
     };
     assert!(names_them(), "the thread of the episode may still write");
 
-    episode.repeat().unwrap();
+    episode.repeat_steps().unwrap();
     drop(episode);
     persistence.retry_withdrawals().await.unwrap();
     assert!(!names_them());
@@ -182,25 +182,25 @@ async fn a_log_is_the_one_of_the_ledger_also_when_a_crash_interrupts_a_withdrawa
     let header = header([PERSON, PERSON], 12);
     let mut episode = archive::Episode::create(&data.episodes(), header.clone()).unwrap();
     for (seat, page) in (0..).map(Seat).zip(&mut pages(&header)) {
-        let upload = page.part(&played(&header), 0, 12);
+        let upload = page.upload_part(&play_episode(&header), 0, 12);
         episode.append_upload(seat, &upload).unwrap();
     }
     episode.end(EndReason::Played).unwrap();
     let before = fs::read(&path).unwrap();
     let store = &persistence.store;
-    let state = async |log: &[u8]| store.ledger().await.unwrap().logs.compare("e-1", log);
+    let state = async |log: &[u8]| store.read_ledger().await.unwrap().logs.compare("e-1", log);
     assert_eq!(state(&before).await, LogState::Unentered, "it runs");
     persistence.write(ended("e-1")).await.unwrap();
     assert_eq!(state(&before).await, LogState::Same);
     assert_eq!(state(&before[1..]).await, LogState::Altered);
 
-    store.withdraw("P-B", "W-1", false).await.unwrap();
+    store.record_withdrawal("P-B", "W-1", false).await.unwrap();
     let seat = store.list_withdrawn_seats().await.unwrap().remove(0);
     let prepared = archive::prepare_withdrawal(&path, "P-B", true).unwrap();
     let archive::PreparedWithdrawal::Ready(rewriting) = prepared else {
         panic!("there is something to withdraw")
     };
-    let after = rewriting.after().to_vec();
+    let after = rewriting.bytes_after().to_vec();
     let entered = store.enter_rewritten_log(&seat, &before, &after).await;
     entered.unwrap();
     // A crash comes here, or right after the file is replaced.
@@ -214,7 +214,7 @@ async fn a_log_is_the_one_of_the_ledger_also_when_a_crash_interrupts_a_withdrawa
 
     // With the last of its people, the log goes.
     withdraw(&persistence, "P-A").await;
-    let ledger = store.ledger().await.unwrap();
+    let ledger = store.read_ledger().await.unwrap();
     assert_eq!(ledger.altered, [""; 0]);
     assert_eq!(ledger.logs.compare("e-1", &after), LogState::Altered);
     persistence.close().await;

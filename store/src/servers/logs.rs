@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use archive::{DiskFile, Episode, LogFile, OpenError, stored};
+use archive::{DiskFile, Episode, LogFile, OpenError, open_stored};
 use protocol::log::Header;
 use sqlx::postgres::PgPool;
 use tokio::runtime::Handle;
@@ -57,7 +57,7 @@ impl SharedLogs {
             .bind(bytes)
             .execute(&self.pool)
             .await
-            .map_err(postgres::error)?;
+            .map_err(postgres::map_error)?;
         Ok(())
     }
 
@@ -72,7 +72,7 @@ impl SharedLogs {
             .bind(bytes)
             .execute(&self.pool)
             .await
-            .map_err(postgres::error)?;
+            .map_err(postgres::map_error)?;
         Ok(())
     }
 }
@@ -112,7 +112,7 @@ impl EpisodeFiles {
         };
         let local = archive::path(&self.dir, &header.episode)?;
         let file = SharedFile::new(shared.clone(), local, runtime.clone())?;
-        Episode::create_in(Box::new(file), header, stored(&self.dir))
+        Episode::create_in(Box::new(file), header, open_stored(&self.dir))
     }
 
     /// Opens the log of an episode again, as [`Episode::recover`] does. Blocks: not for tasks.
@@ -126,7 +126,7 @@ impl EpisodeFiles {
         let mut file = SharedFile::new(shared.clone(), path.to_owned(), runtime.clone())?;
         file.len = usize::try_from(fs::metadata(path)?.len()).unwrap_or(usize::MAX);
         file.disk = Some(DiskFile::open(path)?);
-        Episode::recover_from(Box::new(file), stored(&self.dir))
+        Episode::recover_from(Box::new(file), open_stored(&self.dir))
     }
 }
 

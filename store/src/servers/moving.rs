@@ -79,7 +79,7 @@ impl LogMover {
         MovingLogs(tokio::spawn(async move {
             let mut is_failing = false;
             loop {
-                let pause = match self.tidy().await {
+                let pause = match self.remove_moved().await {
                     Ok(()) if is_failing => {
                         is_failing = false;
                         let address = self.objects.address();
@@ -106,9 +106,9 @@ impl LogMover {
     ///
     /// # Errors
     /// The database or the object store failed. The next call does the rest.
-    pub(super) async fn tidy(&mut self) -> anyhow::Result<()> {
+    pub(super) async fn remove_moved(&mut self) -> anyhow::Result<()> {
         if self.swept.is_none_or(|at| at.elapsed() >= SWEEPS_EACH) {
-            self.sweep().await?;
+            self.sweep_logs().await?;
             self.swept = Some(Instant::now());
         }
         self.delete_leftovers().await?;
@@ -167,7 +167,7 @@ impl LogMover {
     ///
     /// # Errors
     /// The database or the object store failed; the next call continues.
-    pub(super) async fn sweep(&self) -> anyhow::Result<()> {
+    pub(super) async fn sweep_logs(&self) -> anyhow::Result<()> {
         let found = self.objects.list(&self.folder).await?;
         let mut transaction = self.pool.begin_write().await?;
         let sql = "SELECT object FROM episode_objects";

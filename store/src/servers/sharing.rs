@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use super::objects::Objects;
 use super::read_file;
 use super::shared_log::{list_logs, read_log};
-use crate::data_folder::{DataDir, replace_file, secret, write_private};
+use crate::data_folder::{DataDir, read_secret, replace_file, write_private};
 use crate::database::{Pool, query};
 
 /// The folders whose files are named by their content, so that a file of one name is the same everywhere.
@@ -29,7 +29,7 @@ const FETCHED_AT_ONCE: usize = 16;
 /// The database or the disk failed.
 pub(super) async fn share_secrets(data: &DataDir, pool: &Pool) -> anyhow::Result<()> {
     for name in SECRETS {
-        let own = secret(data.path(), name)?;
+        let own = read_secret(data.path(), name)?;
         query("INSERT INTO shared_files (path, bytes) VALUES (?, ?) ON CONFLICT DO NOTHING")
             .bind(name)
             .bind(&own[..])

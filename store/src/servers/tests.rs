@@ -10,7 +10,7 @@ use protocol::control::EndReason;
 use tokio::runtime::Handle;
 
 use super::*;
-use crate::data_folder::secret;
+use crate::data_folder::read_secret;
 use crate::{NewSession, StoredPosition, StudyStore};
 
 /// A new database and the data folders of two servers that share it.
@@ -77,7 +77,7 @@ async fn what_the_first_server_acknowledged_is_at_the_second_and_the_first_write
             .unwrap()
     };
     let mut episode = tokio::task::spawn_blocking(created).await.unwrap();
-    std::fs::write(one.modules().join("ab.wasm"), "module").unwrap();
+    std::fs::write(one.modules_folder().join("ab.wasm"), "module").unwrap();
     share_new_files(&one).await.unwrap();
     let_time_pass(&one).await;
 
@@ -92,13 +92,13 @@ async fn what_the_first_server_acknowledged_is_at_the_second_and_the_first_write
     let log = |data: &DataDir| std::fs::read(data.episodes().join("e-1.coplay")).unwrap();
     assert_eq!(log(&one), log(&two));
     assert_eq!(
-        std::fs::read(two.modules().join("ab.wasm")).unwrap(),
+        std::fs::read(two.modules_folder().join("ab.wasm")).unwrap(),
         b"module"
     );
     for name in ["links.key", "replay.key", "turn.secret"] {
         assert_eq!(
-            secret(one.path(), name).unwrap(),
-            secret(two.path(), name).unwrap()
+            read_secret(one.path(), name).unwrap(),
+            read_secret(two.path(), name).unwrap()
         );
     }
 
@@ -163,7 +163,7 @@ async fn a_server_that_comes_later_waits_until_the_first_stops_or_is_silent() {
         .execute(&pool)
         .await
         .unwrap();
-    let lost = two.lease().unwrap().lost().await;
+    let lost = two.lease().unwrap().lost_lease().await;
     assert!(matches!(lost, StoreError::Fenced), "{lost}");
 }
 

@@ -20,7 +20,7 @@ const PLACES: &str = "places ";
 
 impl StudyStore {
     /// The state of recruitment.
-    pub async fn recruitment(&self) -> Result<RecruitmentState, StoreError> {
+    pub async fn read_recruitment(&self) -> Result<RecruitmentState, StoreError> {
         let number = self.counter(RECRUITMENT).await?.unwrap_or(0);
         let number = u8::try_from(number).unwrap_or(0);
         Ok(RecruitmentState::of_number(number))
@@ -65,7 +65,7 @@ impl StudyStore {
     }
 
     /// The interventions of researchers, oldest first.
-    pub async fn interventions(&self) -> Result<Vec<Intervention>, StoreError> {
+    pub async fn list_interventions(&self) -> Result<Vec<Intervention>, StoreError> {
         let entries = self.audit().await?.into_iter();
         let own = entries.filter(|entry| entry.command == COMMAND);
         let read = own.filter_map(|entry| {

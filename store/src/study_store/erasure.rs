@@ -20,7 +20,7 @@ impl StudyStore {
     /// Withdraws the recorded data of a participant. Their answers, times, waits and messages are deleted, or all
     /// messages of their groups, and their episodes, or those of their groups, are marked. The recruiter's identifier
     /// is deleted as soon as no payment is due. The first receipt stays.
-    pub async fn withdraw(
+    pub async fn record_withdrawal(
         &self,
         participant: &str,
         receipt: &str,
@@ -220,7 +220,7 @@ impl StudyStore {
     }
 
     /// The participants and groups that exports leave out: those who withdrew, and those who are erased.
-    pub async fn withdrawn(&self) -> Result<Withdrawn, StoreError> {
+    pub async fn list_withdrawn(&self) -> Result<Withdrawn, StoreError> {
         let mut withdrawn = Withdrawn::default();
         // A folder that is only read may be older than the tables.
         let version = self.version().await?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::StudyStore;
-use super::rows::{json, wait};
+use super::rows::{json, read_wait};
 use crate::GONE;
 use crate::Group;
 use crate::Member;
@@ -46,7 +46,7 @@ impl StudyStore {
     }
 
     /// All groups, oldest first.
-    pub async fn groups(&self) -> Result<Vec<Group>, StoreError> {
+    pub async fn list_groups(&self) -> Result<Vec<Group>, StoreError> {
         // A folder that is only read may be older than the columns.
         let added = match self.version().await? {
             0..9 => "NULL AS talk, NULL AS wait",
@@ -132,7 +132,7 @@ impl StudyStore {
     }
 
     /// All waits, oldest first.
-    pub async fn waits(&self) -> Result<Vec<Wait>, StoreError> {
+    pub async fn list_waits(&self) -> Result<Vec<Wait>, StoreError> {
         // A folder that is only read may be older than the columns.
         let sql = match self.version().await? {
             0..11 => {
@@ -141,6 +141,6 @@ impl StudyStore {
             _ => "SELECT * FROM waits ORDER BY joined_us, participant",
         };
         let rows = query(sql).fetch_all(&self.pool).await?;
-        Ok(rows.iter().map(wait).collect::<Result<_, _>>()?)
+        Ok(rows.iter().map(read_wait).collect::<Result<_, _>>()?)
     }
 }

@@ -37,7 +37,7 @@ impl StudyStore {
             self.refuse_trial(&key)?;
             return Ok(key);
         }
-        let made = IdentifierKey::make(&self.place, &self.data)?;
+        let made = IdentifierKey::make_key(&self.place, &self.data)?;
         query("INSERT INTO identifier_key (id) VALUES (?)")
             .bind(made.id())
             .execute(&mut **transaction)
@@ -100,7 +100,7 @@ impl StudyStore {
     ///
     /// # Errors
     /// [`StoreError::Key`] if there are some and their key is missing; the database.
-    pub async fn identifiers(&self) -> Result<Vec<Identifier>, StoreError> {
+    pub async fn list_identifiers(&self) -> Result<Vec<Identifier>, StoreError> {
         let sql = "SELECT identifiers.*, sessions.participant AS pseudonym FROM identifiers \
                    JOIN sessions ON sessions.id = session ORDER BY sessions.rowid";
         let rows = query(sql).fetch_all(&self.pool).await?;
@@ -120,7 +120,7 @@ impl StudyStore {
             let session: String = row.try_get("session")?;
             let sealed: Vec<u8> = row.try_get("sealed")?;
             let pseudonym = row.try_get("pseudonym")?;
-            let identity = key.unseal(&session, &sealed)?;
+            let identity = key.unseal_identity(&session, &sealed)?;
             Ok(Identifier {
                 session,
                 pseudonym,
@@ -148,7 +148,12 @@ impl StudyStore {
         let Some(row) = row else { return Ok(()) };
         let session: String = row.try_get("id")?;
         let key = self.find_or_make_key(transaction).await?;
-        store_sealed(transaction, &session, &key.seal(&session, identity)?).await?;
+        store_sealed(
+            transaction,
+            &session,
+            &key.seal_identity(&session, identity)?,
+        )
+        .await?;
         append_identifier(transaction, participant).await
     }
 

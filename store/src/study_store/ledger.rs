@@ -11,7 +11,7 @@ use protocol::hash::sha256_hex;
 use serde_json::json;
 
 use super::ledger_logs;
-use super::rows::payment;
+use super::rows::read_payment;
 use super::{StudyStore, identifiers};
 use crate::database::value::Row;
 use crate::database::{Transaction, query};
@@ -199,7 +199,7 @@ impl StudyStore {
     ///
     /// # Errors
     /// [`StoreError`]
-    pub async fn ledger(&self) -> Result<LedgerState, StoreError> {
+    pub async fn read_ledger(&self) -> Result<LedgerState, StoreError> {
         let version = self.version().await?;
         if version < FIRST {
             return Ok(LedgerState::default());
@@ -234,7 +234,7 @@ async fn check_payments(
     let sql = "SELECT payments.*, participant, sessions.outcome AS ended_as FROM payments \
                JOIN sessions ON sessions.id = session ORDER BY sessions.rowid";
     for row in query(sql).fetch_all(&mut **transaction).await? {
-        let stored = payment(&row)?;
+        let stored = read_payment(&row)?;
         let ended_as: Option<&str> = row.try_get("ended_as")?;
         let participant = &stored.participant;
         let entered = entries.payments.remove(participant);

@@ -2,7 +2,7 @@
 
 use super::StudyStore;
 use super::ledger::{append_mark, append_payment};
-use super::rows::payment;
+use super::rows::read_payment;
 use crate::PayState;
 use crate::Payment;
 use crate::StoreError;
@@ -14,11 +14,11 @@ pub(super) const PAID_AND_WITHDRAWN: &str = "DELETE FROM identifiers WHERE sessi
 
 impl StudyStore {
     /// All payments, oldest session first.
-    pub async fn payments(&self) -> Result<Vec<Payment>, StoreError> {
+    pub async fn list_payments(&self) -> Result<Vec<Payment>, StoreError> {
         let sql = "SELECT payments.*, participant FROM payments JOIN sessions ON sessions.id = session \
                    ORDER BY sessions.rowid";
         let rows = query(sql).fetch_all(&self.pool).await?;
-        Ok(rows.iter().map(payment).collect::<Result<_, _>>()?)
+        Ok(rows.iter().map(read_payment).collect::<Result<_, _>>()?)
     }
 
     /// Marks the payments of these sessions as made. If one of them is not due, or has another total, marks none.

@@ -34,7 +34,7 @@ pub(super) fn count(row: &Row, column: &str) -> Result<u64, sqlx::Error> {
     Ok(stored.max(0).cast_unsigned())
 }
 
-pub(super) fn payment(row: &Row) -> Result<Payment, sqlx::Error> {
+pub(super) fn read_payment(row: &Row) -> Result<Payment, sqlx::Error> {
     fn known<T: Copy>(
         row: &Row,
         column: &str,
@@ -147,7 +147,7 @@ fn by_seat<T: Clone + Default + serde::de::DeserializeOwned>(
     Ok(values.collect())
 }
 
-pub(super) fn wait(row: &Row) -> Result<Wait, sqlx::Error> {
+pub(super) fn read_wait(row: &Row) -> Result<Wait, sqlx::Error> {
     let (joined_us, left_us): (i64, Option<i64>) =
         (row.try_get("joined_us")?, row.try_get("left_us")?);
     Ok(Wait {
@@ -167,7 +167,7 @@ pub(super) fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, sqlx
     serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
-pub(super) fn response(row: &Row) -> Result<Response, sqlx::Error> {
+pub(super) fn read_response(row: &Row) -> Result<Response, sqlx::Error> {
     Ok(Response {
         study: row.try_get("study")?,
         study_version: row.try_get("study_version")?,

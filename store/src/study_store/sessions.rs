@@ -6,7 +6,7 @@ use server_core::token::token_hash;
 use super::StudyStore;
 use super::ledger::append_payment;
 use super::payments::keep_payment;
-use super::rows::{page_time, response, session};
+use super::rows::{page_time, read_response, session};
 use crate::Answers;
 use crate::NewSession;
 use crate::PageTime;
@@ -174,7 +174,7 @@ impl StudyStore {
     }
 
     /// All answers, oldest session first, in the order of the study.
-    pub async fn responses(&self) -> Result<Vec<Response>, StoreError> {
+    pub async fn list_responses(&self) -> Result<Vec<Response>, StoreError> {
         // A folder that is only read may be older than the marks, or the orders.
         let marks = match self.version().await? {
             0..3 => "NULL AS correct, 0 AS flag",
@@ -190,7 +190,7 @@ impl StudyStore {
              ORDER BY sessions.rowid, visit, answers.rowid"
         ));
         let rows = query(sql).fetch_all(&self.pool).await?;
-        Ok(rows.iter().map(response).collect::<Result<_, _>>()?)
+        Ok(rows.iter().map(read_response).collect::<Result<_, _>>()?)
     }
 
     /// Times on all pages, in the same order.

@@ -145,7 +145,7 @@ async fn everything_is_there_after_reopening() {
             .is_some_and(|at| at.ends_with('Z') && at >= session.created_at)
     );
     assert_eq!((session.spent_us, session.seen_us), (7_000_000, 9));
-    let payments = store.payments().await.unwrap();
+    let payments = store.list_payments().await.unwrap();
     let wanted = (paid(Outcome::Completed), PayState::Due);
     let found: Vec<_> = payments.into_iter().map(|p| (p.what, p.state)).collect();
     assert_eq!(
@@ -158,7 +158,7 @@ async fn everything_is_there_after_reopening() {
         (token_hash("token of P-A"), Some(token_hash("invite")))
     );
     assert_eq!(
-        store.links().await.unwrap()[0].participant.as_deref(),
+        store.list_links().await.unwrap()[0].participant.as_deref(),
         Some("P-A")
     );
     let running = store.running_episodes().await.unwrap();
@@ -172,7 +172,7 @@ async fn everything_is_there_after_reopening() {
     assert_eq!((running[0].era, running[0].ending), (Era(65_535), None));
     assert_eq!(store.episodes().await.unwrap()[0].ending, Some(ending));
     assert_eq!(store.next_era().await.unwrap(), Era(7));
-    let responses = store.responses().await.unwrap();
+    let responses = store.list_responses().await.unwrap();
     assert_eq!(
         responses
             .iter()
@@ -258,7 +258,7 @@ async fn answers_and_position_are_stored_together_and_the_first_answers_stand() 
             .await,
         Err(StoreError::Unknown("session"))
     ));
-    assert!(store.responses().await.unwrap().is_empty());
+    assert!(store.list_responses().await.unwrap().is_empty());
     store.create_session(&new("P-A", None)).await.unwrap();
     store
         .save_place("P-A", &at("{\"stage\":4}", None), Some(&answers()))
@@ -270,7 +270,7 @@ async fn answers_and_position_are_stored_together_and_the_first_answers_stand() 
         .save_place("P-A", &at("{\"stage\":4}", None), Some(&second))
         .await
         .unwrap();
-    let responses = store.responses().await.unwrap();
+    let responses = store.list_responses().await.unwrap();
     assert_eq!((responses.len(), responses[0].value.as_str()), (2, "5"));
 }
 
@@ -389,7 +389,7 @@ async fn groups_and_waits_are_kept_and_brought_up_to_date() {
     group.wait = Some((4, 1_700_000_300_000_000));
     group.members[0].gone = Some(server_core::arbiter::DepartureReason::Late);
     store.save_group(&group).await.unwrap();
-    assert_eq!(store.groups().await.unwrap(), [group]);
+    assert_eq!(store.list_groups().await.unwrap(), [group]);
     let mut wait = Wait {
         participant: "P-1".into(),
         stage: "lobby".into(),
@@ -416,7 +416,7 @@ async fn groups_and_waits_are_kept_and_brought_up_to_date() {
         .await
         .unwrap();
     store.interrupt_waits().await.unwrap();
-    let kept = store.waits().await.unwrap();
+    let kept = store.list_waits().await.unwrap();
     assert_eq!(kept[0], wait);
     assert_eq!(
         (kept[1].left_us, kept[1].why.as_deref()),
@@ -490,7 +490,7 @@ async fn who_withdraws_takes_their_messages_along_or_those_of_their_group() {
         store.create_episode(&played).await.unwrap();
         store.save_message(&message("P-A", 0)).await.unwrap();
         store.save_message(&message("P-B", 1)).await.unwrap();
-        store.withdraw("P-A", "W-1", group).await.unwrap();
+        store.record_withdrawal("P-A", "W-1", group).await.unwrap();
         let all = store.messages().await.unwrap();
         let of = |said: StoredChatMessage| said.message.participant;
         assert_eq!(all.into_iter().map(of).collect::<Vec<_>>(), left);

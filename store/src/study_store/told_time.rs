@@ -43,7 +43,7 @@ pub(super) async fn follow(pool: &Pool) -> Result<(), StoreError> {
 }
 
 /// Tells the time, microseconds since the Unix epoch.
-pub(super) async fn tell(pool: &Pool, now_us: u64) -> Result<(), StoreError> {
+pub(super) async fn record_time(pool: &Pool, now_us: u64) -> Result<(), StoreError> {
     let pool = pool.sqlite().ok_or(StoreError::NeedsFile)?;
     let sql = "UPDATE temp.told_time SET at = strftime('%Y-%m-%dT%H:%M:%fZ', ? / 1e6, 'unixepoch')";
     sqlx::query(sql)
@@ -73,12 +73,12 @@ mod tests {
         store.close().await;
         // The file is like a server's.
         let store = StudyStore::open(dir.path()).await.unwrap();
-        let links = store.links().await.unwrap().into_iter();
+        let links = store.list_links().await.unwrap().into_iter();
         let at: Vec<String> = links.map(|link| link.created_at).collect();
         assert_eq!(at, ["2023-11-14T22:13:20.000Z", "2023-11-14T22:13:21.250Z"]);
         assert!(store.tell_time(NOW_US).await.is_err());
         store.issue_link("three").await.unwrap();
-        let links = store.links().await.unwrap();
+        let links = store.list_links().await.unwrap();
         assert!(links[2].created_at > links[1].created_at, "{links:?}");
     }
 

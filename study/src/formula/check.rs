@@ -4,8 +4,8 @@ use formula::{Expr, Op};
 
 use super::parse::{Fault, What, Written};
 use super::types::{Type, Types};
-use super::usage::usage;
-use crate::problem::hint;
+use super::usage::usage_of;
+use crate::problem::make_hint;
 
 /// Type-checks a written formula. Returns the tree and its type, or every fault.
 pub(super) fn check(written: &Written, types: &Types) -> Result<(Expr, Type), Vec<Fault>> {
@@ -36,12 +36,12 @@ pub(super) struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    pub(super) fn fault<T>(&mut self, at: usize, message: impl Into<String>) -> Option<T> {
+    pub(super) fn add_fault<T>(&mut self, at: usize, message: impl Into<String>) -> Option<T> {
         self.faults.push(Fault::new(at, message));
         None
     }
 
-    pub(super) fn make(
+    pub(super) fn make_expression(
         &mut self,
         from: &Written,
         op: Op,
@@ -54,15 +54,17 @@ impl<'a> Check<'a> {
                 of,
                 start: from.start,
             }),
-            Err(why) => self.fault(from.at, format!("{why}; write less in one formula")),
+            Err(why) => self.add_fault(from.at, format!("{why}; write less in one formula")),
         }
     }
 
     pub(super) fn read(&mut self, from: &'a Written) -> Option<Typed> {
         match &from.what {
-            What::Bool(flag) => self.make(from, Op::Bool(*flag), [], Type::Bool),
-            What::Number(number) => self.make(from, Op::Number(*number), [], Type::Number),
-            What::Text(text) => self.make(from, Op::Text(text.clone()), [], Type::Text),
+            What::Bool(flag) => self.make_expression(from, Op::Bool(*flag), [], Type::Bool),
+            What::Number(number) => {
+                self.make_expression(from, Op::Number(*number), [], Type::Number)
+            }
+            What::Text(text) => self.make_expression(from, Op::Text(text.clone()), [], Type::Text),
             What::Name(name) => self.name(from, name),
             What::List(items) => self.list(from, items),
             What::Field(of, name) => {
@@ -70,19 +72,19 @@ impl<'a> Check<'a> {
                 self.field(from, of, name)
             }
             What::Operator(op, args) => self.operator(from, op, args),
-            What::Call(None, name, args) => self.function(from, name, args),
-            What::Call(Some(of), name, args) => self.method(from, of, name, args),
+            What::Call(None, name, args) => self.check_function(from, name, args),
+            What::Call(Some(of), name, args) => self.check_method(from, of, name, args),
         }
     }
 
     /// Reads all parts, so that the faults of each are reported.
-    pub(super) fn all(&mut self, parts: &'a [Written]) -> Option<Vec<Typed>> {
+    pub(super) fn check_all(&mut self, parts: &'a [Written]) -> Option<Vec<Typed>> {
         let read: Vec<Option<Typed>> = parts.iter().map(|part| self.read(part)).collect();
         read.into_iter().collect()
     }
 
     /// The type, if the part can have it.
-    pub(super) fn expect(&mut self, part: &Typed, wanted: &Type, what: &str) -> Option<()> {
+    pub(super) fn expect_type(&mut self, part: &Typed, wanted: &Type, what: &str) -> Option<()> {
         if part.of.join(wanted).is_some() {
             return Some(());
         }
@@ -91,7 +93,7 @@ impl<'a> Check<'a> {
             (Type::Number, Type::List(_)) => "; take one of it, as in `list[0]`, or `sum(list)`",
             _ => "",
         };
-        self.fault(
+        self.add_fault(
             part.start,
             format!("{what} takes {wanted}, found {}{mend}", part.of),
         )
@@ -103,10 +105,10 @@ impl<'a> Check<'a> {
             let of = self.items[self.items.len() - 1 - out].1.clone();
             // No deeper than the brackets that it takes.
             let out = u8::try_from(out).unwrap_or(u8::MAX);
-            return self.make(from, Op::Item(out), [], of);
+            return self.make_expression(from, Op::Item(out), [], of);
         }
         if let Some(of) = self.types.get(name) {
-            return self.make(from, Op::Variable(name.to_owned()), [], of.clone());
+            return self.make_expression(from, Op::Variable(name.to_owned()), [], of.clone());
         }
         let mut known: Vec<&str> = self.items.iter().map(|(name, _)| *name).collect();
         known.extend(self.types.keys().map(String::as_str));
@@ -117,25 +119,25 @@ impl<'a> Check<'a> {
         });
         if let Some(known) = minus {
             let mend = known.replace('-', "_");
-            return self.fault(from.at, format!("`-` is a minus here, so `{known}` cannot be named in a formula; call it `{mend}`"));
+            return self.add_fault(from.at, format!("`-` is a minus here, so `{known}` cannot be named in a formula; call it `{mend}`"));
         }
-        if let Some(usage) = usage(name) {
-            return self.fault(from.at, format!("`{name}` is a function; write `{usage}`"));
+        if let Some(usage) = usage_of(name) {
+            return self.add_fault(from.at, format!("`{name}` is a function; write `{usage}`"));
         }
-        self.fault(
+        self.add_fault(
             from.at,
-            format!("unknown name `{name}`; {}", hint(name, &known)),
+            format!("unknown name `{name}`; {}", make_hint(name, &known)),
         )
     }
 
     fn list(&mut self, from: &'a Written, items: &'a [Written]) -> Option<Typed> {
-        let items = self.all(items)?;
+        let items = self.check_all(items)?;
         let mut of = Type::Any;
         for item in &items {
             match of.join(&item.of) {
                 Some(joined) => of = joined,
                 None => {
-                    return self.fault(
+                    return self.add_fault(
                         item.start,
                         format!(
                             "a list has items of one type; before this are {of}, and this is {}",
@@ -147,7 +149,7 @@ impl<'a> Check<'a> {
         }
         let count = u16::try_from(items.len()).unwrap_or(u16::MAX);
         let items: Vec<Expr> = items.into_iter().map(|item| item.expr).collect();
-        self.make(from, Op::List(count), items, Type::list(of))
+        self.make_expression(from, Op::List(count), items, Type::list(of))
     }
 
     pub(super) fn field(&mut self, from: &Written, of: Typed, name: &str) -> Option<Typed> {
@@ -157,9 +159,9 @@ impl<'a> Check<'a> {
                 Some(found) => found.clone(),
                 None => {
                     let known: Vec<&str> = fields.keys().map(String::as_str).collect();
-                    return self.fault(
+                    return self.add_fault(
                         from.at,
-                        format!("unknown field `{name}`; {}", hint(name, &known)),
+                        format!("unknown field `{name}`; {}", make_hint(name, &known)),
                     );
                 }
             },
@@ -167,28 +169,28 @@ impl<'a> Check<'a> {
                 let message = format!(
                     "a list has no fields; write `.map(e, e.{name})` for that of every item, or `[0].{name}` for that of the first"
                 );
-                return self.fault(from.at, message);
+                return self.add_fault(from.at, message);
             }
             other => {
-                return self.fault(
+                return self.add_fault(
                     from.at,
                     format!("`.{name}` is asked of {other}, which has no fields"),
                 );
             }
         };
-        self.make(from, Op::Field(name.to_owned()), [of.expr], found)
+        self.make_expression(from, Op::Field(name.to_owned()), [of.expr], found)
     }
 
     fn operator(&mut self, from: &'a Written, op: &Op, args: &'a [Written]) -> Option<Typed> {
-        let read = self.all(args)?;
+        let read = self.check_all(args)?;
         let what = format!("`{}`", op.name());
         let of = match (op, &read[..]) {
             (Op::If, [condition, yes, no]) => {
-                self.expect(condition, &Type::Bool, "the condition before `?`")?;
+                self.expect_type(condition, &Type::Bool, "the condition before `?`")?;
                 match yes.of.join(&no.of) {
                     Some(of) => of,
                     None => {
-                        return self.fault(
+                        return self.add_fault(
                             from.at,
                             format!(
                                 "both values of `? :` have one type; here are {} and {}",
@@ -201,12 +203,12 @@ impl<'a> Check<'a> {
             (Op::And | Op::Or | Op::Not, parts) => {
                 let good = parts
                     .iter()
-                    .map(|part| self.expect(part, &Type::Bool, &what))
+                    .map(|part| self.expect_type(part, &Type::Bool, &what))
                     .fold(Some(()), Option::and);
                 good.map(|()| Type::Bool)?
             }
             (Op::Equal | Op::NotEqual, [a, b]) if a.of.join(&b.of).is_none() => {
-                return self.fault(
+                return self.add_fault(
                     from.at,
                     format!(
                         "{what} compares {} with {}, which are never equal",
@@ -219,9 +221,9 @@ impl<'a> Check<'a> {
                 self.order(from, &what, a, b, args)?
             }
             (Op::In, [a, list]) => {
-                self.expect(list, &Type::list(Type::Any), "`in`, on its right,")?;
+                self.expect_type(list, &Type::list(Type::Any), "`in`, on its right,")?;
                 if list.of.join(&Type::list(a.of.clone())).is_none() {
-                    return self.fault(
+                    return self.add_fault(
                         from.at,
                         format!("`in` looks for {} in {}, where it never is", a.of, list.of),
                     );
@@ -231,7 +233,7 @@ impl<'a> Check<'a> {
             (Op::Index, [of, at]) => return self.index(from, of, at, args),
             (Op::Add, [a, b]) => match a.of.join(&b.of) {
                 Some(of @ (Type::Any | Type::Number | Type::Text | Type::List(_))) => of,
-                _ => return self.fault(
+                _ => return self.add_fault(
                     from.at,
                     format!(
                         "`+` adds two numbers, or joins two texts or two lists; here are {} and {}",
@@ -242,13 +244,13 @@ impl<'a> Check<'a> {
             (_, parts) => {
                 let good = parts
                     .iter()
-                    .map(|part| self.expect(part, &Type::Number, &what))
+                    .map(|part| self.expect_type(part, &Type::Number, &what))
                     .fold(Some(()), Option::and);
                 good.map(|()| Type::Number)?
             }
         };
         let parts: Vec<Expr> = read.into_iter().map(|part| part.expr).collect();
-        self.make(from, op.clone(), parts, of)
+        self.make_expression(from, op.clone(), parts, of)
     }
 
     fn order(
@@ -274,7 +276,7 @@ impl<'a> Check<'a> {
         } else {
             ""
         };
-        self.fault(
+        self.add_fault(
             from.at,
             format!(
                 "{what} compares two numbers or two texts; here are {} and {}{mend}",
@@ -302,7 +304,7 @@ impl<'a> Check<'a> {
                 );
             }
             (Type::Record(_), _) => {
-                return self.fault(
+                return self.add_fault(
                     at.start,
                     "a field of a record is named in quotes, as in `record[\"field\"]`",
                 );
@@ -310,13 +312,13 @@ impl<'a> Check<'a> {
             (Type::List(item), _) => (**item).clone(),
             (Type::Any, _) => Type::Any,
             (other, _) => {
-                return self.fault(
+                return self.add_fault(
                     from.at,
                     format!("`[ ]` takes an item of a list, found {other}"),
                 );
             }
         };
-        self.expect(at, &Type::Number, "`[ ]`")?;
-        self.make(from, Op::Index, [of.expr.clone(), at.expr.clone()], found)
+        self.expect_type(at, &Type::Number, "`[ ]`")?;
+        self.make_expression(from, Op::Index, [of.expr.clone(), at.expr.clone()], found)
     }
 }

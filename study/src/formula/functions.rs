@@ -5,19 +5,19 @@ use formula::{Expr, Op};
 use super::check::{Check, Typed};
 use super::parse::{What, Written};
 use super::types::Type;
-use super::usage::{FUNCTIONS, LOOPS, usage};
-use crate::problem::hint;
+use super::usage::{FUNCTIONS, LOOPS, usage_of};
+use crate::problem::make_hint;
 
 impl<'a> Check<'a> {
     fn misused<T>(&mut self, from: &Written, name: &str) -> Option<T> {
-        let usage = usage(name).unwrap_or(name);
-        self.fault(
+        let usage = usage_of(name).unwrap_or(name);
+        self.add_fault(
             from.at,
             format!("`{name}` is not written so; write `{usage}`"),
         )
     }
 
-    pub(super) fn function(
+    pub(super) fn check_function(
         &mut self,
         from: &'a Written,
         name: &str,
@@ -38,43 +38,43 @@ impl<'a> Check<'a> {
             "floor" => (Op::Floor, Type::Number),
             "ceil" => (Op::Ceil, Type::Number),
             "abs" => (Op::Abs, Type::Number),
-            _ if usage(name).is_some() => return self.misused(from, name),
+            _ if usage_of(name).is_some() => return self.misused(from, name),
             _ => {
                 let known = FUNCTIONS.map(|(known, _)| known);
-                return self.fault(
+                return self.add_fault(
                     from.at,
-                    format!("unknown function `{name}`; {}", hint(name, &known)),
+                    format!("unknown function `{name}`; {}", make_hint(name, &known)),
                 );
             }
         };
         if args.len() != op.arity() {
             return self.misused(from, name);
         }
-        let args = self.all(args)?;
+        let args = self.check_all(args)?;
         let what = format!("`{name}`");
         let good = args
             .iter()
-            .map(|arg| self.expect(arg, &takes, &what))
+            .map(|arg| self.expect_type(arg, &takes, &what))
             .fold(Some(()), Option::and);
         good?;
         let args: Vec<Expr> = args.into_iter().map(|arg| arg.expr).collect();
-        self.make(from, op, args, Type::Number)
+        self.make_expression(from, op, args, Type::Number)
     }
 
     /// The least or greatest of some numbers that are written out.
     fn extreme(&mut self, from: &'a Written, name: &str, args: &'a [Written]) -> Option<Typed> {
-        let args = self.all(args)?;
+        let args = self.check_all(args)?;
         let what = format!("`{name}`");
         let good = args
             .iter()
-            .map(|arg| self.expect(arg, &Type::Number, &what))
+            .map(|arg| self.expect_type(arg, &Type::Number, &what))
             .fold(Some(()), Option::and);
         good?;
         let count = u16::try_from(args.len()).unwrap_or(u16::MAX);
         let args: Vec<Expr> = args.into_iter().map(|arg| arg.expr).collect();
-        let list = self.make(from, Op::List(count), args, Type::Any)?;
+        let list = self.make_expression(from, Op::List(count), args, Type::Any)?;
         let op = if name == "min" { Op::Min } else { Op::Max };
-        self.make(from, op, [list.expr], Type::Number)
+        self.make_expression(from, op, [list.expr], Type::Number)
     }
 
     fn size(&mut self, from: &'a Written, name: &str, args: &'a [Written]) -> Option<Typed> {
@@ -83,9 +83,9 @@ impl<'a> Check<'a> {
         };
         let of = self.read(of)?;
         if of.of != Type::Text {
-            self.expect(&of, &Type::list(Type::Any), "`size`")?;
+            self.expect_type(&of, &Type::list(Type::Any), "`size`")?;
         }
-        self.make(from, Op::Size, [of.expr], Type::Number)
+        self.make_expression(from, Op::Size, [of.expr], Type::Number)
     }
 
     fn has(&mut self, from: &'a Written, args: &'a [Written]) -> Option<Typed> {
@@ -108,10 +108,10 @@ impl<'a> Check<'a> {
         let of = self.read(of)?;
         let field = self.field(arg, of, name)?;
         let of = field.expr.args().to_vec();
-        self.make(from, Op::Has(name.clone()), of, Type::Bool)
+        self.make_expression(from, Op::Has(name.clone()), of, Type::Bool)
     }
 
-    pub(super) fn method(
+    pub(super) fn check_method(
         &mut self,
         from: &'a Written,
         of: &'a Written,
@@ -124,27 +124,27 @@ impl<'a> Check<'a> {
             ("filter", 2) => Op::Filter,
             ("exists", 2) => Op::Exists,
             ("all", 2) => Op::All,
-            _ if usage(name).is_some() => return self.misused(from, name),
+            _ if usage_of(name).is_some() => return self.misused(from, name),
             _ => {
                 let known = LOOPS.map(|(known, _)| known);
-                return self.fault(
+                return self.add_fault(
                     from.at,
-                    format!("unknown function `.{name}`; {}", hint(name, &known)),
+                    format!("unknown function `.{name}`; {}", make_hint(name, &known)),
                 );
             }
         };
         let of = self.read(of)?;
-        self.expect(&of, &Type::list(Type::Any), &format!("`{name}`"))?;
+        self.expect_type(&of, &Type::list(Type::Any), &format!("`{name}`"))?;
         let item = match &of.of {
             Type::List(item) => (**item).clone(),
             _ => Type::Any,
         };
         let What::Name(each) = &args[0].what else {
-            return self.fault(
+            return self.add_fault(
                 args[0].start,
                 format!(
                     "a name for the items stands here, as in `{}`",
-                    usage(name).unwrap_or(name)
+                    usage_of(name).unwrap_or(name)
                 ),
             );
         };
@@ -152,7 +152,7 @@ impl<'a> Check<'a> {
         if let [_, condition, _] = args {
             let condition = self.body(&Op::Filter, each, item.clone(), condition)?;
             list = self
-                .make(from, Op::Filter, [list, condition.expr], Type::Any)?
+                .make_expression(from, Op::Filter, [list, condition.expr], Type::Any)?
                 .expr;
         }
         let body = self.body(&op, each, item.clone(), args.last()?)?;
@@ -161,7 +161,7 @@ impl<'a> Check<'a> {
             Op::Filter => Type::list(item),
             _ => Type::Bool,
         };
-        self.make(from, op, [list, body.expr], of)
+        self.make_expression(from, op, [list, body.expr], of)
     }
 
     /// Reads the expression for every item.
@@ -171,7 +171,7 @@ impl<'a> Check<'a> {
         self.items.pop();
         let body = body?;
         if *op != Op::Map {
-            self.expect(
+            self.expect_type(
                 &body,
                 &Type::Bool,
                 &format!("the condition of `{}`", op.name()),

@@ -74,7 +74,7 @@ fn value(text: &str) -> String {
         .result(formula)
         .unwrap_or_else(|found| panic!("{text}: {found:#?}"));
     match formula.eval(&scope()) {
-        Ok(Value::Number(number)) => formula::shown(number),
+        Ok(Value::Number(number)) => formula::show_number(number),
         Ok(value) => serde_json::to_string(&value).unwrap(),
         Err(error) => error.to_string(),
     }
@@ -432,7 +432,7 @@ fn the_examples_of_the_page_are_true() {
         }
     }
     assert!(tried >= 40, "{tried} examples");
-    let names = super::usage::usages().collect::<Vec<_>>();
+    let names = super::usage::list_usages().collect::<Vec<_>>();
     let missing: Vec<_> = names
         .iter()
         .filter(|usage| !page.contains(**usage))

@@ -24,7 +24,7 @@ pub(super) const LOOPS: [(&str, &str); 4] = [
     ("map", "list.map(e, value)"),
 ];
 
-pub(super) fn usage(name: &str) -> Option<&'static str> {
+pub(super) fn usage_of(name: &str) -> Option<&'static str> {
     let mut all = FUNCTIONS.iter().chain(&LOOPS);
     all.find(|(known, _)| *known == name)
         .map(|(_, usage)| *usage)
@@ -32,6 +32,6 @@ pub(super) fn usage(name: &str) -> Option<&'static str> {
 
 /// How every function is written.
 #[cfg(test)]
-pub(super) fn usages() -> impl Iterator<Item = &'static str> {
+pub(super) fn list_usages() -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().chain(&LOOPS).map(|(_, usage)| *usage)
 }

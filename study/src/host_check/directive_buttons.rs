@@ -2,7 +2,7 @@
 
 use super::HostCheck;
 use crate::host::HostFacts;
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::stage::RunOn;
 use crate::stage::ai_partner::AiPartner;
 use crate::stage::env::Env;
@@ -46,7 +46,7 @@ impl HostCheck<'_> {
                 "`{policy}` takes no directives in `{}`; name a policy that does, such as `cook:wait`",
                 env.env
             ),
-            false => hint(&button.directive, &words),
+            false => make_hint(&button.directive, &words),
         };
         let message = format!(
             "`{policy}` has no directive `{}` in `{}`; {fix}",

@@ -2,7 +2,7 @@
 
 use super::HostCheck;
 use crate::host::EnvFault;
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::stage::env::Env;
 use crate::timeline::fill;
 use crate::timeline::tree::Bindings;
@@ -23,7 +23,11 @@ impl HostCheck<'_> {
                 let named = format!("{}@{}", env.env, env.version);
                 self.fault(
                     &format!("{path}.env"),
-                    format!("unknown environment `{}`; {}", env.env, hint(&named, &ids)),
+                    format!(
+                        "unknown environment `{}`; {}",
+                        env.env,
+                        make_hint(&named, &ids)
+                    ),
                 );
             }
             EnvFault::Version { found } => {
@@ -60,7 +64,7 @@ impl HostCheck<'_> {
         let world = env.world.as_ref();
         let parameter = field.split(['.', '[']).next().unwrap_or_default();
         if let Some(world) = world.filter(|_| !self.source.has(&join(&path, parameter))) {
-            return self.report.add_problem(world.problem(field, reason));
+            return self.report.add_problem(world.make_problem(field, reason));
         }
         let path = match field.is_empty() {
             true => path,
@@ -88,7 +92,7 @@ impl HostCheck<'_> {
             let inside = field.strip_prefix(path);
             inside.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
-        let references = fill::references(&env.config, "").into_iter();
+        let references = fill::list_references(&env.config, "").into_iter();
         let mut names = references
             .filter(|(path, _)| at(path))
             .flat_map(|(_, found)| found.unwrap_or_default());

@@ -142,7 +142,7 @@ impl SpendingLimits {
         clippy::cast_sign_loss,
         reason = "limits are bounded"
     )]
-    pub fn micro(limit: Option<f64>) -> Option<u64> {
+    pub fn as_micro(limit: Option<f64>) -> Option<u64> {
         limit.map(|limit| (limit * 1_000_000.0) as u64)
     }
 }

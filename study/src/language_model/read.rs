@@ -37,10 +37,12 @@ pub(crate) fn read(
         .key("model", doc)
         .or("mock".to_owned(), |place| place.text(200));
     let doc = "A text file: the instructions that the model gets first. `{{ factor }}` stands for the level of a factor.";
-    let prompt = fields.key("prompt", doc).need("assistant.md", |place| {
-        let file = place.file("file")?;
-        folder::read_text(source.dir, &place, &file, MAX_PAGE, "assistant.md")
-    });
+    let prompt = fields
+        .key("prompt", doc)
+        .require_key("assistant.md", |place| {
+            let file = place.file("file")?;
+            folder::read_text(source.dir, &place, &file, MAX_PAGE, "assistant.md")
+        });
     let doc = "Further keys of the request, as the provider takes them, such as `{temperature: 0.2, seed: 7}`.";
     let parameters = fields
         .key("parameters", doc)
@@ -48,16 +50,16 @@ pub(crate) fn read(
     let doc = "The maximum number of tokens of an answer.";
     let max_tokens = fields
         .key("max_tokens", doc)
-        .or(200, |place| place.whole(1..=4_096, "tokens"));
+        .or(200, |place| place.read_whole(1..=4_096, "tokens"));
     let schedule = schedule(&mut fields);
     let doc = "The time after which a request has failed and the fallback is used, in seconds, with all repetitions.";
     let timeout_s = fields
         .key("timeout_s", doc)
-        .or(15, |place| place.whole(1..=120, "seconds"));
+        .or(15, |place| place.read_whole(1..=120, "seconds"));
     let doc = "How often a request is repeated at most, if the provider is busy or has a fault.";
     let retries = fields
         .key("retries", doc)
-        .or(2, |place| place.whole(0..=5, ""));
+        .or(2, |place| place.read_whole(0..=5, ""));
     let style = style(&mut fields);
     let doc = "What happens if no answer comes in time, or none that can be used.";
     let fallback = fields
@@ -102,7 +104,7 @@ fn provider(source: Source<'_>, fields: &mut Fields<'_>) -> Option<ModelProvider
                llama.cpp, Ollama and vLLM do. `mock`: a recorded transcript, for tests and rehearsals.";
     let way = fields
         .key("provider", doc)
-        .need("openai", |place| place.word("provider", &ways));
+        .require_key("openai", |place| place.read_word("provider", &ways));
     let doc = "For `openai`: the address of the endpoint up to `/chat/completions`, such as `http://127.0.0.1:11434/v1`.";
     let url = fields.key("url", doc).maybe(|place| address(&place));
     let doc = "For `mock`: the file of the transcript.";
@@ -142,14 +144,14 @@ fn address(place: &Cursor<'_>) -> Option<String> {
         .iter()
         .find_map(|scheme| url.strip_prefix(scheme));
     let Some(rest) = rest.filter(|rest| !rest.is_empty() && !rest.starts_with('/')) else {
-        place.wrong(format!(
+        place.report_problem(format!(
             "`{url}` is no address; write one such as `https://llm.example.edu/v1`"
         ));
         return None;
     };
     let host = rest.split('/').next().unwrap_or_default();
     if host.contains('@') || rest.contains(['?', '#', ' ']) {
-        place.wrong("keys and queries do not belong into a study file; write the address alone, and give the key to `coplay serve --model-key`");
+        place.report_problem("keys and queries do not belong into a study file; write the address alone, and give the key to `coplay serve --model-key`");
         return None;
     }
     Some(url.trim_end_matches('/').to_owned())
@@ -160,19 +162,19 @@ fn transcript(source: Source<'_>, place: &Cursor<'_>) -> Option<ModelTranscript>
     let text = folder::read_text(source.dir, place, &file, MAX_TRANSCRIPT, "answers.json")?;
     match serde_json::from_str::<ModelTranscript>(&text) {
         Ok(transcript) if transcript.answers.is_empty() => {
-            place.wrong(format!("`{file}` has no answers; write at least one, such as `{{\"answers\": [{{\"answer\": \"Hello\"}}]}}`"));
+            place.report_problem(format!("`{file}` has no answers; write at least one, such as `{{\"answers\": [{{\"answer\": \"Hello\"}}]}}`"));
             None
         }
         Ok(transcript) => Some(transcript),
         Err(error) => {
-            place.wrong(format!("`{file}` is no transcript: {error}; write `{{\"answers\": [{{\"answer\": \"Hello\"}}]}}`"));
+            place.report_problem(format!("`{file}` is no transcript: {error}; write `{{\"answers\": [{{\"answer\": \"Hello\"}}]}}`"));
             None
         }
     }
 }
 
 fn parameters(place: &Cursor<'_>) -> Option<Map<String, Value>> {
-    place.entries("keys of the request")?;
+    place.read_entries("keys of the request")?;
     let Value::Object(map) = place.json() else {
         return None;
     };
@@ -200,13 +202,17 @@ fn parameters(place: &Cursor<'_>) -> Option<Map<String, Value>> {
 
 fn schedule(fields: &mut Fields<'_>) -> Option<AskSchedule> {
     let doc = "Whether the model is asked when an episode begins.";
-    let at_start = fields.key("at_start", doc).or(false, |place| place.flag());
+    let at_start = fields
+        .key("at_start", doc)
+        .or(false, |place| place.read_flag());
     let doc = "Whether the model is asked when the person has written something.";
-    let on_message = fields.key("on_message", doc).or(true, |place| place.flag());
+    let on_message = fields
+        .key("on_message", doc)
+        .or(true, |place| place.read_flag());
     let doc = "The time from one question to the next, in seconds, if the model is also asked without a message.";
     let every_s = fields
         .key("every_s", doc)
-        .maybe(|place| place.whole(2..=3_600, "seconds"));
+        .maybe(|place| place.read_whole(2..=3_600, "seconds"));
     let (at_start, on_message, every_s) = (at_start?, on_message?, every_s?);
     if !at_start && !on_message && every_s.is_none() {
         fields.whole.wrong_at(
@@ -224,17 +230,17 @@ fn schedule(fields: &mut Fields<'_>) -> Option<AskSchedule> {
 
 fn style(fields: &mut Fields<'_>) -> Option<WritingStyle> {
     let doc = "The maximum length of a message that the model writes, in characters. A longer one is cut.";
-    let max_length = fields
-        .key("max_length", doc)
-        .or(300, |place| place.whole(1..=MAX_CHAT_LENGTH, "characters"));
+    let max_length = fields.key("max_length", doc).or(300, |place| {
+        place.read_whole(1..=MAX_CHAT_LENGTH, "characters")
+    });
     let doc = "The typing delay: each character of a message delays it by this many milliseconds.";
     let typing_ms = fields
         .key("typing_ms", doc)
-        .or(25, |place| place.whole(0..=500, "milliseconds"));
+        .or(25, |place| place.read_whole(0..=500, "milliseconds"));
     let doc = "The longest typing delay of a message, in seconds.";
     let typing_max_s = fields
         .key("typing_max_s", doc)
-        .or(4, |place| place.whole(0..=60, "seconds"));
+        .or(4, |place| place.read_whole(0..=60, "seconds"));
     Some(WritingStyle {
         max_length: max_length?,
         typing_ms: typing_ms?,
@@ -259,9 +265,9 @@ fn fallback(place: &Cursor<'_>) -> Option<Fallback> {
 fn price(place: &Cursor<'_>) -> Option<TokenPrice> {
     let mut fields = place.fields("the price of a million tokens")?;
     let input = fields.key("input", "Of the prompt, in units of a currency.");
-    let input = input.need("0.15", |place| place.number(0.0..=10_000.0, ""));
+    let input = input.require_key("0.15", |place| place.read_number(0.0..=10_000.0, ""));
     let output = fields.key("output", "Of the answer, in units of the same currency.");
-    let output = output.need("0.60", |place| place.number(0.0..=10_000.0, ""));
+    let output = output.require_key("0.60", |place| place.read_number(0.0..=10_000.0, ""));
     fields.done();
     Some(TokenPrice {
         input: input?,
@@ -282,14 +288,14 @@ fn limits(place: &Cursor<'_>) -> Option<SpendingLimits> {
     let doc = "The maximum number of requests in an episode.";
     let requests = fields.key("requests", doc);
     let requests = requests.or(usual_limits().requests, |place| {
-        place.whole(1..=400, "requests")
+        place.read_whole(1..=400, "requests")
     });
     let doc = "The maximum cost of a session, in the currency of `price`.";
     let session_cost = fields.key("session_cost", doc);
-    let session_cost = session_cost.maybe(|place| place.number(0.0..=100_000.0, ""));
+    let session_cost = session_cost.maybe(|place| place.read_number(0.0..=100_000.0, ""));
     let doc = "The maximum cost in the whole study, in the currency of `price`.";
     let study_cost = fields.key("study_cost", doc);
-    let study_cost = study_cost.maybe(|place| place.number(0.0..=100_000.0, ""));
+    let study_cost = study_cost.maybe(|place| place.read_number(0.0..=100_000.0, ""));
     fields.done();
     Some(SpendingLimits {
         requests: requests?,

@@ -28,7 +28,7 @@ pub struct LobbyOutline {
 
 impl Study {
     /// The lobbies, in the order of the file.
-    pub(super) fn lobbies(&self) -> Vec<LobbyOutline> {
+    pub(super) fn outline_lobbies(&self) -> Vec<LobbyOutline> {
         let stages = (0..).zip(&self.timeline);
         let lobbies = stages.filter_map(|(index, stage)| match &stage.kind {
             StageKind::Lobby(lobby) => Some(self.lobby_outline(index, &stage.id, lobby)),
@@ -39,7 +39,7 @@ impl Study {
 
     fn lobby_outline(&self, index: u16, id: &str, lobby: &Lobby) -> LobbyOutline {
         let names = &lobby.matching.sharing.shared;
-        let treatments = self.design.treatments();
+        let treatments = self.design.list_treatments();
         let rooms_of = |treatment: &Vec<usize>| {
             let (nodes, stages) = (&self.tree, &self.timeline);
             values_at(nodes, &self.design, stages, treatment, index, names)

@@ -8,7 +8,7 @@ use crate::design::{Between, Unit};
 use crate::formula::bounds::{Bounds, FormulaBounds, Possible, find_bounds};
 use crate::host::EnvFactsByStage;
 use crate::limits::{MAX_AMOUNT, MAX_SEATS};
-use crate::money::{SCALES, decimals};
+use crate::money::{SCALES, decimals_of};
 use crate::outcome::Outcome;
 use crate::recruitment::WayOut;
 use crate::stage::StageKind;
@@ -90,8 +90,8 @@ impl Study {
     ) -> Option<PayBounds> {
         let currency = self.recruitment.pay_terms.currency.clone()?;
         let pay = way.pay.as_ref()?;
-        let scale = SCALES[decimals(&currency)] as f64;
-        let amounts = self.design.treatments().into_iter().map(|treatment| {
+        let scale = SCALES[decimals_of(&currency)] as f64;
+        let amounts = self.design.list_treatments().into_iter().map(|treatment| {
             let mut variables = self.possible_facts(outcome, &treatment, playable);
             variables.extend(self.possible_money(way, &variables, scale));
             paid(find_bounds(pay.expr(), &variables), scale)
@@ -124,7 +124,7 @@ impl Study {
             ("bonus", bonus.unwrap_or(Bounds::only(0.0))),
             ("time", in_units(Bounds::new(0.0, most_time), scale)),
         ];
-        let named = |name: &str| way.pays(name);
+        let named = |name: &str| way.is_paid(name);
         all.map(|(name, bounds)| {
             let bounds = if named(name) {
                 bounds
@@ -232,7 +232,7 @@ impl Study {
         let terms = &self.recruitment.pay_terms;
         let mut pays_time = self.outcomes().into_iter().filter(|outcome| {
             let way = self.recruitment.outcomes.get(outcome);
-            way.is_some_and(|way| way.pays("time"))
+            way.is_some_and(|way| way.is_paid("time"))
         });
         if !terms.has_time_limit() && pays_time.next().is_some() {
             let message = format!(

@@ -29,7 +29,7 @@ impl Eq for PageInsets {}
 
 /// Returns the Markdown with marks for double braces on one line. A mark is as long as the text that it replaces, so
 /// that places behind it do not move.
-pub(super) fn mark(markdown: &str) -> (String, Vec<Marked>) {
+pub(super) fn mark_insets(markdown: &str) -> (String, Vec<Marked>) {
     let (mut marked, mut sources) = (String::with_capacity(markdown.len()), Vec::new());
     if markdown.contains(MARK) {
         return (markdown.to_owned(), sources);
@@ -68,7 +68,7 @@ pub(super) fn is_marked(text: &str) -> bool {
 }
 
 /// Returns a text with the original content of its braces.
-pub(super) fn unmark(text: &str, sources: &[Marked]) -> String {
+pub(super) fn unmark_insets(text: &str, sources: &[Marked]) -> String {
     replace(text, |number| {
         sources
             .get(number)
@@ -130,13 +130,13 @@ impl PageInsets {
         }
         replace(html, |number| {
             let value = self.read.get(&number)?.write(scope);
-            Some(escape(&value))
+            Some(escape_text(&value))
         })
     }
 }
 
 /// A text as HTML shows it.
-pub(crate) fn escape(text: &str) -> String {
+pub(crate) fn escape_text(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
@@ -150,11 +150,11 @@ mod tests {
     #[test]
     fn marks_are_as_long_as_what_they_stand_for_and_are_taken_back() {
         let text = "a {{ x }} b {{y}} c {{ open\n`{{ z }}`";
-        let (marked, sources) = mark(text);
+        let (marked, sources) = mark_insets(text);
         assert_eq!(marked.len(), text.len());
         assert_eq!(sources.len(), 3);
         assert!(is_marked(&marked));
-        assert_eq!(unmark(&marked, &sources), text);
+        assert_eq!(unmark_insets(&marked, &sources), text);
         assert_eq!(
             replace(&marked, |number| Some(number.to_string())),
             "a 0 b 1 c {{ open\n`2`"

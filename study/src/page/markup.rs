@@ -7,7 +7,7 @@ use html5ever::tokenizer::{
     BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer,
 };
 
-use super::sanitise::{cleaner, leads_nowhere, leads_somewhere};
+use super::sanitise::{leads_nowhere, leads_somewhere, make_cleaner};
 
 /// The fault of braces without an end.
 pub(super) const BRACES: &str = "`{{` has no end on its line, so it is shown as it stands; write `}}` behind the formula, or write it in backquotes";
@@ -66,7 +66,7 @@ impl TokenSink for Faults {
     }
 }
 
-/// The fault of an element of which [`super::sanitise::sanitised`] removes something that readers would miss.
+/// The fault of an element of which [`super::sanitise::sanitise_html`] removes something that readers would miss.
 fn left_out(tag: &Tag) -> Option<String> {
     if matches!(&*tag.name, "img" | "picture" | "video" | "audio") {
         return Some(LOADS.to_owned());
@@ -83,7 +83,7 @@ fn left_out(tag: &Tag) -> Option<String> {
         return Some(leads_nowhere(&link.value));
     }
     let mut attributes = tag.attrs.iter().map(|attribute| &*attribute.name.local);
-    let part = if cleaner().clone_tags().contains(&*tag.name) {
+    let part = if make_cleaner().clone_tags().contains(&*tag.name) {
         attributes
             .find(|name| *name == "style" || name.starts_with("on"))?
             .to_owned()

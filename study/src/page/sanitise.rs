@@ -5,7 +5,7 @@ use crate::media::FOLDER;
 /// Where links may lead.
 const SCHEMES: [&str; 3] = ["http", "https", "mailto"];
 
-/// Returns whether a link is one that [`sanitised`] leaves.
+/// Returns whether a link is one that [`sanitise_html`] leaves.
 pub(super) fn leads_somewhere(address: &str) -> bool {
     let address = address.to_ascii_lowercase();
     SCHEMES
@@ -20,11 +20,11 @@ pub(super) fn leads_nowhere(address: &str) -> String {
 }
 
 /// HTML without what could run, load from elsewhere or restyle anything.
-pub(crate) fn sanitised(html: &str) -> String {
-    cleaner().clean(html).to_string()
+pub(crate) fn sanitise_html(html: &str) -> String {
+    make_cleaner().clean(html).to_string()
 }
 
-pub(super) fn cleaner() -> ammonia::Builder<'static> {
+pub(super) fn make_cleaner() -> ammonia::Builder<'static> {
     let is_media = |element: &str, attribute: &str, value: &str| match (element, attribute) {
         ("img" | "video" | "track", "src") => value.starts_with(FOLDER),
         // A link without a scheme leads to the study's own server, which has only the study.

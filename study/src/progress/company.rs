@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Progress;
 use crate::design::{Between, Unit};
 use crate::study::Study;
-use crate::timeline::route::{Visit, route};
+use crate::timeline::route::{Visit, make_route};
 
 /// The key that people who wait in a lobby share to become a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,8 +44,8 @@ impl Study {
 
 impl Progress {
     /// Returns the company of a participant who waits in a lobby.
-    pub fn company(&self, study: &Study) -> Company {
-        let route = route(study, &self.assignment);
+    pub fn describe_company(&self, study: &Study) -> Company {
+        let route = make_route(study, &self.assignment);
         let is_lobby = |visit: &Visit<'_>| study.lobby(visit.stage).is_some();
         let is_together = |visit: &Visit<'_>| study.is_together(visit.stage);
         let here = route.iter().skip(usize::from(self.at));
@@ -77,7 +77,7 @@ impl Progress {
         let own = &self.assignment.own.levels;
         let level = |name: &String| own.get(name).cloned().unwrap_or_default();
         Company {
-            way: crate::canonical::canonical(&json!(all)),
+            way: crate::canonical::write_canonical(&json!(all)),
             levels: factors.into_iter().map(level).collect(),
         }
     }
@@ -89,7 +89,7 @@ impl Progress {
         if factors.is_empty() {
             return Vec::new();
         }
-        let passed = route(study, &self.assignment);
+        let passed = make_route(study, &self.assignment);
         let passed = passed.iter().take(usize::from(self.at));
         let mut passed: BTreeSet<u16> = passed.map(|visit| visit.stage).collect();
         // A participant who came back to the lobby has seen what follows it.

@@ -7,7 +7,7 @@ use super::Progress;
 impl Progress {
     /// Indices of the stages that the participant has entered, including the last page. A session that an earlier
     /// program began has the stages that it entered since then.
-    pub fn entered(&self) -> &BTreeSet<u16> {
+    pub fn entered_stages(&self) -> &BTreeSet<u16> {
         &self.entered
     }
 

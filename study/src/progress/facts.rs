@@ -104,7 +104,7 @@ impl SeatTotals {
 
 impl Episode {
     /// One that never began, or of which nothing is known.
-    pub fn unplayed(reason: EndReason) -> Self {
+    pub fn unplayed_facts(reason: EndReason) -> Self {
         Self {
             reason,
             score: 0,

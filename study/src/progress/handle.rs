@@ -14,7 +14,7 @@ use crate::stage::external::ExternalExit;
 use crate::stage::quiz::Quiz;
 use crate::stage::{Stage, StageKind};
 use crate::study::Study;
-use crate::timeline::route::{Visit, route};
+use crate::timeline::route::{Visit, make_route};
 
 impl Progress {
     /// Takes an event.
@@ -95,7 +95,7 @@ impl Progress {
         answers: &[Answer],
     ) -> Result<ProgressStep, EventRefusal> {
         match &stage.kind {
-            StageKind::External(external) => match external.way(answers)? {
+            StageKind::External(external) => match external.way_out(answers)? {
                 ExternalExit::On => Ok(self.next(study)),
                 ExternalExit::Out(outcome) => Ok(self.leave(study, outcome)),
             },
@@ -113,7 +113,7 @@ impl Progress {
             }
             StageKind::Screening(screening) => self.screen(study, screening, answers),
             StageKind::Consent(consent) => {
-                if !consent.agreed(answers)? {
+                if !consent.has_agreed(answers)? {
                     return Ok(self.leave(study, consent.or_else));
                 }
                 self.keep_answers(&stage.id, answers);
@@ -121,7 +121,7 @@ impl Progress {
                 Ok(self.next(study))
             }
             StageKind::Quiz(quiz) => {
-                let is_right = quiz.wrong(answers)?.is_empty();
+                let is_right = quiz.list_wrong(answers)?.is_empty();
                 self.keep_answers(&stage.id, answers);
                 Ok(match is_right {
                     true => self.next(study),
@@ -159,7 +159,7 @@ impl Progress {
             EndReason::PartnerLeft => Some(Outcome::PartnerLeft),
             EndReason::Technical => Some(Outcome::Technical),
         });
-        let route = route(study, &self.assignment);
+        let route = make_route(study, &self.assignment);
         let visit = route.get(usize::from(self.at));
         let mut episode = episode.clone();
         episode.success = visit.and_then(|visit| env.course.judge(&episode, &visit.bindings));
@@ -178,7 +178,7 @@ impl Progress {
 
     /// Goes back to the lobby that was passed last. Nothing of the episode counts.
     fn rematch(&mut self, study: &Study) -> ProgressStep {
-        let route = route(study, &self.assignment);
+        let route = make_route(study, &self.assignment);
         let is_lobby = |visit: &Visit<'_>| study.lobby(visit.stage).is_some();
         let mut before = route.iter().take(usize::from(self.at));
         let Some(lobby) = before.rposition(is_lobby) else {
@@ -200,13 +200,13 @@ impl Progress {
             return Ok(self.leave(study, screening.or_else));
         }
         let measured = Measured::read(answers)?;
-        self.lacks = screening.lacks(&measured, self.language(study));
+        self.lacks = screening.list_lacks(&measured, self.language(study));
         if self.lacks.is_empty() {
             self.measured = Some(Box::new(measured));
             self.record_measured(study);
             return Ok(self.next(study));
         }
-        let tried = self.tried().saturating_add(1);
+        let tried = self.attempts_made().saturating_add(1);
         self.tries.insert(self.at, tried);
         Ok(match tried >= screening.attempts {
             true => self.leave(study, screening.or_else),
@@ -252,18 +252,18 @@ impl Progress {
     }
 
     /// Attempts at the quiz of the current position that were not right.
-    pub(super) fn tried(&self) -> u8 {
+    pub(super) fn attempts_made(&self) -> u8 {
         self.tries.get(&self.at).copied().unwrap_or(0)
     }
 
     /// Goes back for another attempt at the quiz of the current position, or ends the way if none is left.
     fn try_again(&mut self, study: &Study, quiz: &Quiz) -> ProgressStep {
-        let tried = self.tried().saturating_add(1);
+        let tried = self.attempts_made().saturating_add(1);
         if tried >= quiz.attempts {
             return self.leave(study, quiz.or_else);
         }
         self.tries.insert(self.at, tried);
-        let route = route(study, &self.assignment);
+        let route = make_route(study, &self.assignment);
         let is_there = |visit: &Visit<'_>| {
             let stage = study.timeline.get(usize::from(visit.stage));
             stage.is_some_and(|stage| Some(&stage.id) == quiz.retry_from.as_ref())
@@ -281,7 +281,7 @@ impl Progress {
 
     /// Goes on after the copy that the current visit belongs to.
     fn pass_over(&mut self, study: &Study) -> ProgressStep {
-        let route = route(study, &self.assignment);
+        let route = make_route(study, &self.assignment);
         let past = route.get(usize::from(self.at)).map(|visit| visit.past);
         self.enter(study, past.unwrap_or(u16::MAX))
     }
@@ -293,7 +293,7 @@ impl Progress {
     /// Goes to a position, or as far beyond as guards pass visits over. The route ends in an end stage without a guard, so
     /// there is always one to be at; each guard leads further, so it is found.
     pub(super) fn enter(&mut self, study: &Study, mut at: u16) -> ProgressStep {
-        let route = route(study, &self.assignment);
+        let route = make_route(study, &self.assignment);
         while let Some(visit) = route.get(usize::from(at)) {
             let closed = visit
                 .when

@@ -27,7 +27,7 @@ impl Progress {
                 },
                 StageKind::Quiz(quiz),
             ) => {
-                *attempt = self.tried().saturating_add(1);
+                *attempt = self.attempts_made().saturating_add(1);
                 *surveyjs = quiz.filled_form(language, &scope).to_string();
             }
             (
@@ -37,7 +37,7 @@ impl Progress {
                 _,
             ) => {
                 lacks.clone_from(&self.lacks);
-                *attempts = attempts.saturating_sub(self.tried());
+                *attempts = attempts.saturating_sub(self.attempts_made());
             }
             (StageView::Survey { surveyjs }, StageKind::Survey(survey)) => {
                 let (mut document, _) = self.arrange(study, survey);
@@ -46,7 +46,7 @@ impl Progress {
             }
             (StageView::Watch { task, .. }, StageKind::Watch(watch)) => {
                 let turns = watch.turns_sides(self.assignment.own.seed, self.at);
-                *task = watch.task(language, turns);
+                *task = watch.describe_task(language, turns);
             }
             (StageView::External { ticket, .. }, _) => {
                 self.ticket().unwrap_or_default().clone_into(ticket);
@@ -68,11 +68,11 @@ impl Progress {
     /// A form as the participant finds it at this stage, and the orders that were drawn for it.
     fn arrange(&self, study: &Study, survey: &Survey) -> (Value, Vec<ShownOrder>) {
         let seed = self.assignment.own.seed;
-        survey.arranged(self.language(study), seed, self.at)
+        survey.arrange_form(self.language(study), seed, self.at)
     }
 
     /// The orders that were drawn for what this stage asks.
-    pub fn shown(&self, study: &Study) -> Vec<ShownOrder> {
+    pub fn shown_orders(&self, study: &Study) -> Vec<ShownOrder> {
         match &self.stage(study).kind {
             StageKind::Survey(survey) => self.arrange(study, survey).1,
             _ => Vec::new(),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Cursor;
-use crate::problem::{LineColumn, hint};
+use crate::problem::{LineColumn, make_hint};
 use crate::shape::{Block, Entry, Shape};
 use crate::yaml::{Data, join};
 
@@ -67,8 +67,8 @@ impl<'a> Fields<'a> {
     }
 
     /// The value of a key that must be there; `example` shows how to write it.
-    pub(crate) fn need(&mut self, key: &'static str, example: &str) -> Option<Cursor<'a>> {
-        self.key(key, "").need(example, Some)
+    pub(crate) fn require_key(&mut self, key: &'static str, example: &str) -> Option<Cursor<'a>> {
+        self.key(key, "").require_key(example, Some)
     }
 
     /// Reads the key on whose word the other keys depend, and then those. If the word is not known, every key passes.
@@ -81,7 +81,7 @@ impl<'a> Fields<'a> {
         mut read: impl FnMut(T, &mut Self) -> Option<R>,
     ) -> Option<R> {
         let example = known.first().map_or("", |(word, _)| word);
-        let word = (self.key(key, doc)).need(example, |place| place.word(what, known));
+        let word = (self.key(key, doc)).require_key(example, |place| place.read_word(what, known));
         let Some(sketch) = self.whole.sketch else {
             if word.is_none() {
                 self.forgive();
@@ -138,9 +138,9 @@ impl<'a> Fields<'a> {
             let message = match node.is_null() {
                 true => format!(
                     "unknown key without a value; if it belongs to the text before it, put all of that in quotes, else {}",
-                    hint(&key.name, &self.asked)
+                    make_hint(&key.name, &self.asked)
                 ),
-                false => format!("unknown key; {}", hint(&key.name, &self.asked)),
+                false => format!("unknown key; {}", make_hint(&key.name, &self.asked)),
             };
             self.whole.report.add(key.at, &path, message);
         }
@@ -173,7 +173,7 @@ impl<'a> Key<'a> {
     }
 
     /// Reads a value that must be there; `example` shows how to write it.
-    pub(crate) fn need<T>(
+    pub(crate) fn require_key<T>(
         self,
         example: &str,
         read: impl FnOnce(Cursor<'a>) -> Option<T>,

@@ -24,7 +24,7 @@ impl IdentifierPattern {
         match Pattern::read(&format!("^(?:{source})$"), false) {
             Ok(whole) => Some(Self { source, whole }),
             Err(why) => {
-                place.wrong(format!("not a regular expression: {why}"));
+                place.report_problem(format!("not a regular expression: {why}"));
                 None
             }
         }

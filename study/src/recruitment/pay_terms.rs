@@ -63,7 +63,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<PayTerms> {
     let mut money = |key, doc| {
         fields
             .key(key, doc)
-            .maybe(|place| place.number(0.0..=MAX_MONEY, ""))
+            .maybe(|place| place.read_number(0.0..=MAX_MONEY, ""))
     };
     let base = money(
         "base",
@@ -84,15 +84,15 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<PayTerms> {
         "The duration that you promise to participants, in minutes. `coplay lint` warns if the study can last \
          longer.",
     );
-    let minutes = minutes.maybe(|place| place.number(0.5..=1_440.0, "minutes"));
+    let minutes = minutes.maybe(|place| place.read_number(0.5..=1_440.0, "minutes"));
     let doc = "The most time that is paid at `time_rate_per_hour`, in minutes. By default twice `minutes`; without \
                `minutes`, 120.";
     let most = fields.key("max_time_minutes", doc);
-    let most = most.maybe(|place| place.number(0.5..=1_440.0, "minutes"));
+    let most = most.maybe(|place| place.read_number(0.5..=1_440.0, "minutes"));
     let doc = "How long a sign of life counts as time, in seconds: a key, an answer, a message, a new page. A page on \
                which nobody does anything for longer earns nothing more. By default 180.";
     let idle = fields.key("idle_after_s", doc);
-    let idle = idle.maybe(|place| place.whole(30..=3_600, "seconds"));
+    let idle = idle.maybe(|place| place.read_whole(30..=3_600, "seconds"));
     Some(PayTerms {
         currency: currency?,
         base: base?,
@@ -120,7 +120,7 @@ fn currency_of(place: &Cursor<'_>) -> Option<String> {
     let text = place.text(40)?;
     let good = text.len() == 3 && text.chars().all(|c| c.is_ascii_uppercase());
     if !good {
-        place.wrong(format!(
+        place.report_problem(format!(
             "`{text}` is not a currency; write its three letters, such as GBP, EUR or USD"
         ));
     }

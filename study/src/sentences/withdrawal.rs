@@ -84,7 +84,10 @@ impl Study {
             ("bonus", self.bonus.is_some()),
             ("time", is_some(terms.time_rate_per_hour)),
         ];
-        let mut named = money.iter().filter(|(name, _)| way.pays(name)).peekable();
+        let mut named = money
+            .iter()
+            .filter(|(name, _)| way.is_paid(name))
+            .peekable();
         named.peek().is_none() || named.any(|(_, is_some)| *is_some)
     }
 }

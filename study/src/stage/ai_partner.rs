@@ -181,7 +181,7 @@ pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> 
         let block = (place.may(place.is_block())).then(|| {
             let mut fields = place.fields("an AI partner")?;
             let key = fields.key("policy", POLICY);
-            let policy = key.need("cook", |place| policy(source, &place));
+            let policy = key.require_key("cook", |place| read_policy(source, &place));
             let partner = read_fields(source, &mut fields, policy);
             fields.done();
             partner
@@ -195,38 +195,38 @@ fn named(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> {
     let name = place.text(40)?;
     match source.partners.get(&name) {
         Some(NamedPartner::Ai(partner)) if partner.language_model.is_some() => {
-            place.wrong(format!(
+            place.report_problem(format!(
                 "`{name}` has a language model, which only speaks with a person who plays alone; name a partner without one here"
             ));
             None
         }
         Some(NamedPartner::Ai(partner)) if partner.buttons.is_some() => {
-            place.wrong(format!(
+            place.report_problem(format!(
                 "`{name}` has buttons, which the page shows for a partner in `players` alone; name a partner without buttons here"
             ));
             None
         }
         Some(NamedPartner::Ai(partner)) => Some(partner.clone()),
         Some(NamedPartner::Assistant(_)) => {
-            place.wrong(format!(
+            place.report_problem(format!(
                 "`{name}` has no policy, so it cannot play; name it as the `assistant` of an env stage, or give it a `policy`"
             ));
             None
         }
         Some(NamedPartner::Pool(_)) => {
-            place.wrong(format!(
+            place.report_problem(format!(
                 "`{name}` is a pool, and only `players` and a lobby's `partner` draw from one; name a single AI partner here"
             ));
             None
         }
         Some(NamedPartner::Person) => {
-            place.wrong(format!(
+            place.report_problem(format!(
                 "`{name}` is a person, and an AI partner is meant here; name one of `partners` that is an AI"
             ));
             None
         }
         None => {
-            place.wrong(source.partners.describe_unknown(&name)?);
+            place.report_problem(source.partners.describe_unknown(&name)?);
             None
         }
     }
@@ -234,7 +234,7 @@ fn named(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> {
 
 /// Reads a policy that stands alone, as it plays without further keys.
 pub(crate) fn read_policy_alone(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> {
-    let (policy, bytes) = policy(source, place)?;
+    let (policy, bytes) = read_policy(source, place)?;
     let certificate = (bytes.as_ref()).and_then(|_| certificate(source.dir, &policy));
     let model = bytes.map(|bytes| Model {
         sha256: sha256_hex(&bytes),
@@ -269,22 +269,22 @@ pub(crate) fn read_fields(
     policy: Option<WrittenPolicy>,
 ) -> Option<AiPartner> {
     let disclose = fields.key("disclose", "Tells participants that the partner is an AI.");
-    let disclose = disclose.or(true, |place| place.flag());
+    let disclose = disclose.or(true, |place| place.read_flag());
     let doc = "For models: the softmax temperature. Each action is drawn with a probability in proportion to \
                exp(value / temperature). Without this key, the model takes the action with the greatest value.";
     let warm = fields.key("temperature", doc);
     let is_drawn = warm.place.is_some();
-    let warm = warm.maybe(|place| place.number(0.01..=100.0, ""));
+    let warm = warm.maybe(|place| place.read_number(0.01..=100.0, ""));
     let doc = "For models: the model acts every N ticks, as it was trained (frame skip). In between it does \
                nothing.";
     let every = fields.key("every_ticks", doc);
     let is_paced = every.place.is_some();
-    let every = every.or(1, |place| place.whole(1..=60, "ticks"));
+    let every = every.or(1, |place| place.read_whole(1..=60, "ticks"));
     let doc = "For models: the model chooses only among the actions that may have an effect, as the environment's \
                action mask says, as it was trained.";
     let mask = fields.key("action_mask", doc);
     let is_masked = mask.place.is_some();
-    let mask = mask.or(false, |place| place.flag());
+    let mask = mask.or(false, |place| place.read_flag());
     let doc = "For models: the encoding of the observation that the model takes, of those that the environment gives. \
                Without this key, the names of its inputs tell, or the shape of a grid.";
     let encoding = fields.key("observation", doc);
@@ -293,11 +293,11 @@ pub(crate) fn read_fields(
     let doc = "The reaction delay: the AI partner does what it chose this number of ticks later.";
     let delay = fields.key("delay_ticks", doc);
     let is_late = delay.place.is_some();
-    let delay = delay.or(0, |place| place.whole(0..=60, "ticks"));
+    let delay = delay.or(0, |place| place.read_whole(0..=60, "ticks"));
     let doc = "The noise: the share of ticks in which a random action replaces the chosen one.";
     let noise = fields.key("noise", doc);
     let is_noisy = noise.place.is_some();
-    let noise = noise.or(0.0, |place| place.number(0.0..=1.0, ""));
+    let noise = noise.or(0.0, |place| place.read_number(0.0..=1.0, ""));
     let place = &fields.whole;
     let (policy, bytes) = policy?;
     let odd = [
@@ -357,7 +357,7 @@ fn certificate(dir: &StudyFolder, model: &str) -> Option<Arc<[u8]>> {
 }
 
 /// The name of a policy, and the bytes of one that is a file.
-pub(crate) fn policy(source: Source<'_>, place: &Cursor<'_>) -> Option<WrittenPolicy> {
+pub(crate) fn read_policy(source: Source<'_>, place: &Cursor<'_>) -> Option<WrittenPolicy> {
     let name = place.text(100)?;
     if !name.ends_with(MODEL) {
         return Some((name, None));

@@ -47,7 +47,7 @@ impl Writing {
 impl Writing {
     /// Returns a message as it is kept and shown: only text, without control characters (except line breaks) and
     /// without characters that change the direction of the text around them. `None` if nothing is left, or too much.
-    pub fn cleaned(&self, message: &str) -> Option<String> {
+    pub fn clean_message(&self, message: &str) -> Option<String> {
         let most = usize::from(self.max_length);
         // No character has more bytes; so a message that is far too long is not looked through.
         if message.len() > 4 * most {
@@ -87,11 +87,11 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Chat> 
                early. Participants without anybody to write to can leave at once.";
     let min_s = fields
         .key("min_s", doc)
-        .or(0, |place| place.whole(0..=3600, "seconds"));
+        .or(0, |place| place.read_whole(0..=3600, "seconds"));
     let doc = "The duration of the chat, in seconds. The page shows a countdown.";
     let max_s = fields
         .key("max_s", doc)
-        .or(300, |place| place.whole(5..=3600, "seconds"));
+        .or(300, |place| place.read_whole(5..=3600, "seconds"));
     let writing = writing(source, fields);
     let (min_s, max_s) = (min_s?, max_s?);
     if min_s > max_s {
@@ -114,7 +114,7 @@ fn writing(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Writing> {
         "The maximum length of a message, in characters.",
     );
     let max_length = max_length.or(LENGTH, |place| {
-        place.whole(1..=MAX_CHAT_LENGTH, "characters")
+        place.read_whole(1..=MAX_CHAT_LENGTH, "characters")
     });
     let doc = "The displayed name of each place in the group, such as `[Red, Blue]`. By default the page shows You \
                and Partner, and numbers several partners.";
@@ -131,12 +131,12 @@ fn writing(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Writing> {
 }
 
 /// Reads whether people write to each other beside the picture: `true`, `false`, or how.
-pub(super) fn beside(source: Source<'_>, place: &Cursor<'_>) -> Option<Option<Writing>> {
+pub(super) fn read_beside(source: Source<'_>, place: &Cursor<'_>) -> Option<Option<Writing>> {
     let usual = || Writing {
         max_length: LENGTH,
         names: Vec::new(),
     };
-    let flag = (place.may(!place.is_block())).then(|| place.flag());
+    let flag = (place.may(!place.is_block())).then(|| place.read_flag());
     let block = (place.may(place.is_block())).then(|| {
         let mut fields = place.fields("how people write to each other")?;
         let writing = writing(source, &mut fields);
@@ -173,9 +173,9 @@ mod tests {
             (" \n\t", None),
             ("", None),
         ] {
-            assert_eq!(writing.cleaned(said).as_deref(), kept, "{said:?}");
+            assert_eq!(writing.clean_message(said).as_deref(), kept, "{said:?}");
         }
-        assert_eq!(writing.cleaned(&"\u{7}".repeat(21)), None);
+        assert_eq!(writing.clean_message(&"\u{7}".repeat(21)), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Checks of stages against the stages before them.
 
 use super::{ClipSource, Stage, StageKind};
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::read::Cursor;
 
 /// Reports what only shows beside the stages before.
@@ -62,7 +62,7 @@ fn check_quizzes(places: &[Cursor<'_>], stages: &[Option<Stage>]) {
         if !known.contains(&from.as_str()) {
             let known = match known.is_empty() {
                 true => "none comes before".to_owned(),
-                false => hint(from, &known),
+                false => make_hint(from, &known),
             };
             place.wrong_at(
                 "retry_from",
@@ -102,7 +102,7 @@ fn check_clip(
         let names: Vec<&str> = known.iter().map(|stage| stage.id.as_str()).collect();
         let known = match names.is_empty() {
             true => "none comes before".to_owned(),
-            false => hint(wanted, &names),
+            false => make_hint(wanted, &names),
         };
         let message = format!("there is no env stage `{wanted}` before this one; {known}");
         return place.wrong_at(&at("stage"), message);

@@ -26,7 +26,7 @@ const DOC: &str = "A text to agree to. Nothing is recorded about a participant b
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Consent> {
     fields.about(DOC);
     let page = fields.key("file", "The text that participants agree to.");
-    let page = page.need("consent.md", |place| page::read(source, &place));
+    let page = page.require_key("consent.md", |place| page::read(source, &place));
     let doc = "The outcome of participants who do not agree.";
     let or_else = fields.key("else", doc);
     let or_else = or_else.or(Outcome::NoConsent, |place| outcome::read(&place));
@@ -45,7 +45,7 @@ impl Consent {
     ///
     /// # Errors
     /// A [`EventRefusal`] if they are neither, or of another text.
-    pub fn agreed(&self, answers: &[Answer]) -> Result<bool, EventRefusal> {
+    pub fn has_agreed(&self, answers: &[Answer]) -> Result<bool, EventRefusal> {
         let [answer] = answers else {
             let name = AGREED.to_owned();
             return match answers {

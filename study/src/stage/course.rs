@@ -133,7 +133,7 @@ impl EnvCourse {
                 ),
             }
         }
-        Some(Rng::of(of.study, &keys).bits())
+        Some(Rng::of(of.study, &keys).draw_bits())
     }
 }
 
@@ -170,7 +170,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<EnvCourse> {
     let doc = "The number of episodes, played one after the other.";
     let episodes = fields.key("episodes", doc);
     let written = episodes.place.clone();
-    let episodes = episodes.or(1, |place| place.whole(1..=MAX_EPISODES, "episodes"));
+    let episodes = episodes.or(1, |place| place.read_whole(1..=MAX_EPISODES, "episodes"));
     let doc = "A formula that ends an episode on the first confirmed tick on which it holds; or a block of \
                criteria. Without this key, an episode ends as the environment says.";
     let until = fields.key("until", doc).maybe(|place| until(&place));
@@ -186,13 +186,13 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<EnvCourse> {
     let doc = "`ticks`: time advances at the tick rate. `turns`: time advances once everybody who acts has chosen, \
                one after the other or all at the same time, as the environment says.";
     let mode = fields.key("mode", doc);
-    let mode = mode.or(Mode::Ticks, |place| place.word("mode", &modes));
+    let mode = mode.or(Mode::Ticks, |place| place.read_word("mode", &modes));
     let (turn_limit_s, turn_default) = turn_limit(fields, mode);
     let most = until
         .as_ref()
         .and_then(|until| until.as_ref()?.max_episodes);
     if let (Some(place), Some(most)) = (written, most) {
-        place.wrong(format!(
+        place.report_problem(format!(
             "`until.max_episodes` says {most} already; keep one of the two"
         ));
         return None;
@@ -215,14 +215,16 @@ fn turn_limit(
     let is_timed = mode == Some(Mode::Ticks);
     let in_turns = |place: &Cursor<'_>| {
         if is_timed {
-            place.wrong("only turns wait for a choice; write `mode: turns`, or leave this out");
+            place.report_problem(
+                "only turns wait for a choice; write `mode: turns`, or leave this out",
+            );
         }
         !is_timed
     };
     let doc = "With `mode: turns`: the seconds that a participant has for a choice. Without this key, there is no \
                limit.";
     let limit = fields.key("turn_limit_s", doc).maybe(|place| {
-        let limit_s = place.whole(1..=3_600, "seconds")?;
+        let limit_s = place.read_whole(1..=3_600, "seconds")?;
         in_turns(&place).then_some(limit_s)
     });
     let doc = "With `turn_limit_s`: the name of the action that is chosen for a participant whose time is up. By \
@@ -244,7 +246,7 @@ fn until(place: &Cursor<'_>) -> Option<Until> {
         let mut fields = place.fields("what ends an episode or the stage")?;
         let doc = "Ends an episode on the first confirmed tick on which this formula holds.";
         let formula = fields.key("formula", doc).maybe(|place| place.text(1_000));
-        let count = |place: Cursor<'_>| place.whole(1..=MAX_EPISODES, "episodes");
+        let count = |place: Cursor<'_>| place.read_whole(1..=MAX_EPISODES, "episodes");
         let doc = "Whether an episode that was played to its end is a success, by `score`, `scores`, `rewards`, `ticks`, \
                    and, where one person plays, `own_score` and `own_reward`. Without this key, a score above 0 is one.";
         let success = fields.key("success", doc).maybe(|place| place.text(1_000));

@@ -28,11 +28,11 @@ const DOC: &str =
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Debrief> {
     fields.about(DOC);
     let page = fields.key("file", "The text that participants read.");
-    let page = page.need("debrief.md", |place| page::read(source, &place));
+    let page = page.require_key("debrief.md", |place| page::read(source, &place));
     let doc = "Whether participants can withdraw their data here. `study.on_withdraw` decides what is erased.";
     let allow_withdraw = fields
         .key("allow_withdraw", doc)
-        .or(false, |place| place.flag());
+        .or(false, |place| place.read_flag());
     let doc = "The lobbies of which the text tells that their waiting room was simulated (`simulated_wait_s`): each of \
                them must be named by a debriefing after it.";
     let reveals = fields.key("reveals", doc);
@@ -55,7 +55,7 @@ impl Debrief {
     ///
     /// # Errors
     /// A [`EventRefusal`] if there are other answers.
-    pub fn withdraws(&self, answers: &[Answer]) -> Result<bool, EventRefusal> {
+    pub fn has_withdrawn(&self, answers: &[Answer]) -> Result<bool, EventRefusal> {
         match answers {
             [] => Ok(false),
             [answer] if self.allow_withdraw && answer.name == WITHDRAW => Ok(true),

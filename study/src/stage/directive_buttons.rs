@@ -64,9 +64,9 @@ fn button(languages: Languages<'_>, place: &Cursor<'_>) -> Option<DirectiveButto
     let mut fields = place.fields("a button")?;
     let doc = "The directive that the button gives, such as `fetch_plate`.";
     let directive = fields.key("do", doc);
-    let directive = directive.need("fetch_plate", |place| place.text(60));
+    let directive = directive.require_key("fetch_plate", |place| place.text(60));
     let label = fields.key("label", "The text on the button.");
-    let label = label.need("A plate, please", |place| text::read(&place, languages, 60));
+    let label = label.require_key("A plate, please", |place| text::read(&place, languages, 60));
     fields.done();
     Some(DirectiveButton {
         directive: directive?,

@@ -34,7 +34,7 @@ impl DrawnPartner {
     /// Returns the name with these values for names: of an AI partner, of a pool, or of a person. `None` if a name in
     /// the text stands for nothing.
     pub(crate) fn name(&self, bindings: &Bindings) -> Option<String> {
-        fill::word(&self.text, bindings)
+        fill::fill_text(&self.text, bindings)
     }
 
     /// Returns the AI partner with these values for names, for a pool its drawn member; `None` for a person.

@@ -26,7 +26,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<EndSta
         .key("outcome", doc)
         .or(Outcome::Completed, |place| outcome::read(&place));
     let page = fields.key("file", "The text that participants read.");
-    let page = page.need("thanks.md", |place| page::read(source, &place));
+    let page = page.require_key("thanks.md", |place| page::read(source, &place));
     Some(EndStage {
         outcome: outcome?,
         page: page?,

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::chat::{self, Writing};
 use super::course::{self, EnvCourse};
-use super::environment::{self, CONFIG, ENV, Environment, MODULE, over, read_config};
+use super::environment::{self, CONFIG, ENV, Environment, MODULE, merge_over, read_config};
 use super::module_file::{self, ModuleFile};
 use super::players::{self, Player, SeatChoice};
 use super::python::PythonWorld;
@@ -189,7 +189,7 @@ impl Env {
     }
 
     /// Returns where its world is stepped.
-    pub fn way(&self) -> EnvWay {
+    pub fn env_way(&self) -> EnvWay {
         match self.run {
             RunOn::Page => EnvWay::Module,
             RunOn::Host => EnvWay::Host,
@@ -213,7 +213,7 @@ const USUAL_DELAY: InputDelay = InputDelay { min: 0, max: 3 };
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     fields.about(DOC);
     let environment = fields.key("env", ENV);
-    let environment = environment.need("overcooked@2.0.0", |place| {
+    let environment = environment.require_key("overcooked@2.0.0", |place| {
         environment::environment_of(source, &place, true)
     });
     let module = fields
@@ -225,7 +225,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
                round trip, and no page can know what its seat must not see ([hosts.md](study-file/hosts.md)).";
     let run = fields
         .key("run", doc)
-        .maybe(|place| place.word("place", &ways));
+        .maybe(|place| place.read_word("place", &ways));
     let doc = "One entry per seat. `self` (exactly once) and `partner` are the people of the group from the lobby \
                before, in order of their places. A block such as `{policy: cook}` is an AI partner, and so is the name of \
                one of `partners`, or of a pool. `\"{{ factor }}\"` stands for the level of a factor, which is such a \
@@ -254,7 +254,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
                ticks at 60 ticks per second, in proportion at other rates, between 8 and 16.";
     let window = fields
         .key("window", doc)
-        .maybe(|place| disconnect::window(&place, greatest));
+        .maybe(|place| disconnect::read_window(&place, greatest));
     let doc = "The keyboard keys of each action. They replace all keys of the environment. Codes are those of \
                `KeyboardEvent.code`, such as `KeyW`, `ArrowUp`, `Space`. A chord joins up to three keys with `+`: \
                `ShiftLeft+KeyW`. The longest chord that is held wins. Buttons of a gamepad are keys, too: `GamepadSouth`, \
@@ -285,13 +285,13 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
                sets of them alone ([shared-seats.md](shared-seats.md#demonstrations)).";
     let demonstration = fields
         .key("demonstration", doc)
-        .or(false, |place| place.flag());
+        .or(false, |place| place.read_flag());
     let doc = "Keeps what every seat observes in the record of the episode, for environments on a host that do not repeat \
                themselves: `coplay export --observations` then has it. Observations of other environments are computed again \
                from the record, and need no place in it ([hosts.md](study-file/hosts.md#what-is-recorded)).";
     let record_observations = fields
         .key("record_observations", doc)
-        .or(false, |place| place.flag());
+        .or(false, |place| place.read_flag());
     // The way in which a stage is walked is read with the blocks.
     let doc = "A stage or block that follows every repetition of this stage.";
     let _ = fields
@@ -318,7 +318,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
         run: run?.unwrap_or(usual),
         players: players?,
         seat: seat?,
-        config: over(file.unwrap_or_default(), config?),
+        config: merge_over(file.unwrap_or_default(), config?),
         course: course?,
         window: window?,
         input_delay: input_delay?,
@@ -354,7 +354,7 @@ fn assistant(source: Source<'_>, place: &Cursor<'_>) -> Option<Box<LanguageModel
         ),
         None => source.partners.describe_unknown(&name)?,
     };
-    place.wrong(message);
+    place.report_problem(message);
     None
 }
 
@@ -364,14 +364,14 @@ fn screen(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Screen> {
                once, in one tick. Actions that the environment calls momentary count once in both cases.";
     let capture = fields
         .key("capture", doc)
-        .or(Capture::Hold, |place| place.word("choice", &ways));
+        .or(Capture::Hold, |place| place.read_word("choice", &ways));
     let doc = "Whether touchscreens show a button for every action that has a key.";
-    let touch = fields.key("touch", doc).or(true, |place| place.flag());
+    let touch = fields.key("touch", doc).or(true, |place| place.read_flag());
     let doc =
         "The countdown before the first tick, in seconds. By default 3.5; with `mode: turns` none.";
     let countdown_s = fields
         .key("countdown_s", doc)
-        .maybe(|place| place.whole(0..=10, "seconds"));
+        .maybe(|place| place.read_whole(0..=10, "seconds"));
     let doc = "The numbers shown beside the game.";
     let hud = fields.key("hud", doc).or(Vec::new(), |place| {
         let places = place.list("numbers", 8)?;
@@ -384,12 +384,12 @@ fn screen(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Screen> {
                participants can play without it. The data record when a page was in full screen.";
     let fullscreen = fields
         .key("fullscreen", doc)
-        .or(false, |place| place.flag());
+        .or(false, |place| place.read_flag());
     let doc = "Whether the members of the group can chat during the episodes. A block sets `max_length` and \
                `names`, as in a `chat` stage.";
     let chat = fields
         .key("chat", doc)
-        .maybe(|place| chat::beside(source, &place));
+        .maybe(|place| chat::read_beside(source, &place));
     Some(Screen {
         capture: capture?,
         touch: touch?,
@@ -404,10 +404,10 @@ fn screen(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Screen> {
 fn gauge(source: Source<'_>, place: &Cursor<'_>) -> Option<HudGauge> {
     let mut fields = place.fields("a number beside the picture")?;
     let label = fields.key("label", "The label.");
-    let label = label.need("Score", |place| text::read(&place, source.languages, 60));
+    let label = label.require_key("Score", |place| text::read(&place, source.languages, 60));
     let doc = "The value: a formula, or a text with formulas in double braces.";
     let value = fields.key("value", doc);
-    let value = value.need("score", |place| place.text(1_000));
+    let value = value.require_key("score", |place| place.text(1_000));
     fields.done();
     value?;
     // It is read once the meanings of names are known.
@@ -420,14 +420,14 @@ fn gauge(source: Source<'_>, place: &Cursor<'_>) -> Option<HudGauge> {
 fn rest(source: Source<'_>, place: &Cursor<'_>) -> Option<Rest> {
     let mut fields = place.fields("what is shown between episodes")?;
     let page = fields.key("file", "The text that participants read.");
-    let page = page.need("rest.md", |place| page::read(source, &place));
+    let page = page.require_key("rest.md", |place| page::read(source, &place));
     let min_s = fields.key("min_s", "The minimum time on the page, in seconds.");
-    let min_s = min_s.or(0, |place| place.whole(0..=600, "seconds"));
+    let min_s = min_s.or(0, |place| place.read_whole(0..=600, "seconds"));
     let max_s = fields.key(
         "max_s",
         "The time after which the next episode starts automatically, in seconds.",
     );
-    let max_s = max_s.maybe(|place| place.whole(1..=3600, "seconds"));
+    let max_s = max_s.maybe(|place| place.read_whole(1..=3600, "seconds"));
     fields.done();
     Some(Rest {
         page: page?,

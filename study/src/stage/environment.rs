@@ -35,7 +35,9 @@ pub(super) struct Environment {
 
 /// Returns whether a block names an environment in Python.
 pub(super) fn is_python(place: &Cursor<'_>) -> bool {
-    python::NAMES.iter().any(|name| place.at(name).is_some())
+    python::NAMES
+        .iter()
+        .any(|name| place.child_at(name).is_some())
 }
 
 /// Reads an environment. One in Python is described and read only where it `may_be_python`.
@@ -74,12 +76,12 @@ pub(super) fn environment_of(
 
 /// The parameters as they are written.
 pub(super) fn read_config(place: &Cursor<'_>) -> Option<Value> {
-    place.entries("the environment's parameters")?;
+    place.read_entries("the environment's parameters")?;
     Some(place.json())
 }
 
 /// Merges the parameters of a file with those of a stage, which have priority.
-pub(super) fn over(mut file: Map<String, Value>, config: Value) -> Value {
+pub(super) fn merge_over(mut file: Map<String, Value>, config: Value) -> Value {
     if let Value::Object(config) = config {
         file.extend(config);
     }
@@ -92,7 +94,7 @@ fn env_id(place: &Cursor<'_>) -> Option<(String, String)> {
         .split_once('@')
         .filter(|(id, version)| !id.is_empty() && is_version(version));
     if split.is_none() {
-        place.wrong(format!("`{text}` names no version; write `id@version` with three numbers, such as `overcooked@2.0.0`"));
+        place.report_problem(format!("`{text}` names no version; write `id@version` with three numbers, such as `overcooked@2.0.0`"));
     }
     split.map(|(id, version)| (id.to_owned(), version.to_owned()))
 }

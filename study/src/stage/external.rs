@@ -4,7 +4,7 @@ use protocol::control::Answer;
 use serde::Serialize;
 
 use crate::outcome::{self, Outcome};
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::read::{Cursor, Fields};
 use crate::refusal::EventRefusal;
 
@@ -40,7 +40,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<External> {
     let doc = "The address, starting with `https://`. `{{participant}}` stands for the participant's pseudonym. \
                `{{return}}` stands for a personal address that leads back to the study.";
     let url = fields.key("url", doc);
-    let url = url.need(
+    let url = url.require_key(
         "\"https://forms.example.edu/?who={{participant}}&back={{return}}\"",
         |place| address(&place).map(|url| (url, place)),
     );
@@ -50,14 +50,14 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<External> {
                enough.";
     let must_return = fields
         .key("must_return", doc)
-        .or(true, |place| place.flag());
+        .or(true, |place| place.read_flag());
     let doc = "The outcome of participants who say that they cannot do this step. Without this key, the page has no \
          button for it.";
     let or_else = fields.key("else", doc).maybe(|place| outcome::read(&place));
     let ((url, place), code, must_return) = (url?, code?, must_return?);
     let leads_back = placeholders(&url).any(|name| name == "return") || code.is_some();
     if must_return && !leads_back {
-        place.wrong("no `{{return}}`, and no `code`, but `must_return` is true, so nobody could go on; add it to the address, or write `must_return: false`");
+        place.report_problem("no `{{return}}`, and no `code`, but `must_return` is true, so nobody could go on; add it to the address, or write `must_return: false`");
         return None;
     }
     Some(External {
@@ -82,7 +82,7 @@ impl External {
     ///
     /// # Errors
     /// A [`EventRefusal`] if they lead nowhere.
-    pub fn way(&self, answers: &[Answer]) -> Result<ExternalExit, EventRefusal> {
+    pub fn way_out(&self, answers: &[Answer]) -> Result<ExternalExit, EventRefusal> {
         let [answer] = answers else {
             return match answers {
                 [] if !self.must_return => Ok(ExternalExit::On),
@@ -125,15 +125,15 @@ impl External {
 fn address(place: &Cursor<'_>) -> Option<String> {
     let url = place.text(1_000)?;
     if !url.starts_with("https://") || url.contains(char::is_whitespace) && !url.contains("{{") {
-        place.wrong(format!(
+        place.report_problem(format!(
             "`{url}` is not the address of a page; write one that begins with `https://`"
         ));
         return None;
     }
     if let Some(name) = placeholders(&url).find(|name| !PLACEHOLDERS.contains(name)) {
-        place.wrong(format!(
+        place.report_problem(format!(
             "unknown placeholder `{name}`; {}",
-            hint(name, &PLACEHOLDERS)
+            make_hint(name, &PLACEHOLDERS)
         ));
         return None;
     }
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_code_leads_on_and_giving_up_leads_out() {
-        let of = |answers: &[Answer]| external().way(answers);
+        let of = |answers: &[Answer]| external().way_out(answers);
         assert_eq!(of(&[answer("code", "\" blue-42 \"")]), Ok(ExternalExit::On));
         assert!(of(&[answer("code", "\"red\"")]).is_err());
         assert!(of(&[answer("code", "7")]).is_err());
@@ -189,8 +189,8 @@ mod tests {
             or_else: None,
             ..external()
         };
-        assert_eq!(free.way(&[]), Ok(ExternalExit::On));
-        assert!(free.way(&[answer("cannot", "true")]).is_err());
-        assert!(free.way(&[answer("code", "\"x\"")]).is_err());
+        assert_eq!(free.way_out(&[]), Ok(ExternalExit::On));
+        assert!(free.way_out(&[answer("cannot", "true")]).is_err());
+        assert!(free.way_out(&[answer("code", "\"x\"")]).is_err());
     }
 }

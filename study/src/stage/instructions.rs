@@ -27,7 +27,7 @@ const DOC: &str = "Pages to read, with buttons for back and next.";
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Instructions> {
     fields.about(DOC);
     let pages = fields.key("pages", "Markdown files, one per page.");
-    let pages = pages.need("[how.md]", |place| {
+    let pages = pages.require_key("[how.md]", |place| {
         let places = place.list("Markdown files", 50)?;
         let pages: Vec<Option<TextPage>> = (places.iter())
             .map(|place| page::read(source, place))
@@ -35,11 +35,11 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Instru
         pages.into_iter().collect::<Option<Vec<TextPage>>>()
     });
     let doc = "The minimum time on each page, in seconds.";
-    let min_s = (fields.key("min_s", doc)).or(0, |place| place.whole(0..=3600, "seconds"));
+    let min_s = (fields.key("min_s", doc)).or(0, |place| place.read_whole(0..=3600, "seconds"));
     let pages = pages?;
     let size: usize = pages.iter().map(TextPage::size).sum();
     if size > MAX_VIEW {
-        fields.whole.wrong(format!(
+        fields.whole.report_problem(format!(
             "the pages have {size} bytes as HTML; the limit of a stage is {MAX_VIEW}, so split it"
         ));
         return None;

@@ -9,7 +9,7 @@ use super::course::Mode;
 use super::env::{Capture, Env};
 use crate::formula::{Formula, TextTemplate, Type, Types};
 use crate::host::EnvFacts;
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::progress::Episode;
 use crate::read::Cursor;
 use crate::timeline::tree::Bindings;
@@ -36,7 +36,7 @@ impl Env {
     }
 
     /// Returns the time that a person may take for a choice, if there is a limit.
-    pub fn turn(&self, facts: &EnvFacts) -> Option<TurnLimit> {
+    pub fn turn_limit(&self, facts: &EnvFacts) -> Option<TurnLimit> {
         let limit_s = self.course.turn_limit_s?;
         let default = self.course.turn_default.as_ref();
         let action = default.and_then(|name| facts.actions.iter().position(|of| of == name));
@@ -48,7 +48,12 @@ impl Env {
 
     /// The numbers beside the picture, in a language, for the person of a seat: what does not change while they play
     /// is put in.
-    pub fn hud(&self, language: &str, names: &[(String, String)], told: HudFacts) -> Vec<Gauge> {
+    pub fn describe_hud(
+        &self,
+        language: &str,
+        names: &[(String, String)],
+        told: HudFacts,
+    ) -> Vec<Gauge> {
         let mut values = values(names);
         let numbers = [
             ("episode", told.episode + 1),
@@ -80,7 +85,7 @@ pub struct HudFacts {
 
 /// Returns the values of names for formulas; facts of the episode have priority.
 fn values(names: &[(String, String)]) -> BTreeMap<String, formula::Value> {
-    let live = live(Mode::Ticks);
+    let live = live_types(Mode::Ticks);
     let names = names.iter().filter(|(name, _)| !live.contains_key(name));
     names
         .filter_map(|(name, value)| Some((name.clone(), serde_json::from_str(value).ok()?)))
@@ -96,7 +101,7 @@ pub fn names(bindings: &Bindings) -> Vec<(String, String)> {
 }
 
 /// The variables of a running episode for formulas; `rollback::Live` has the values.
-pub fn live(mode: Mode) -> Types {
+pub fn live_types(mode: Mode) -> Types {
     let timeless: &[&str] = &["score", "ticks"];
     let timed: &[&str] = &["score", "ticks", "elapsed_s", "left_s"];
     let names = if mode == Mode::Turns { timeless } else { timed };
@@ -109,7 +114,7 @@ pub fn live(mode: Mode) -> Types {
 pub(crate) fn of_episode(mode: Mode) -> Types {
     let told = ["episode", "episodes", "successes", "seat"];
     let told = told.map(|name| (name.to_owned(), Type::Number));
-    live(mode).into_iter().chain(told).collect()
+    live_types(mode).into_iter().chain(told).collect()
 }
 
 /// The formulas of an env stage.
@@ -124,11 +129,11 @@ impl Formulas {
     /// Reads them where names have these types; every fault is reported.
     pub(crate) fn read(place: &Cursor<'_>, env: &Env, mut names: Types) -> Self {
         let success = success(place, env, names.clone());
-        names.extend(live(env.course.mode));
-        let until = place.at("until");
+        names.extend(live_types(env.course.mode));
+        let until = place.child_at("until");
         let until = until.and_then(|until| {
             if until.is_block() {
-                until.at("formula")
+                until.child_at("formula")
             } else {
                 Some(until)
             }
@@ -136,7 +141,7 @@ impl Formulas {
         let until = until.and_then(|until| Formula::read(&until, &names, &Type::Bool));
         names.extend(of_episode(env.course.mode));
         let value = |at: usize| {
-            let place = place.at(&format!("hud[{at}].value"))?;
+            let place = place.child_at(&format!("hud[{at}].value"))?;
             TextTemplate::read_value(&place, &names)
         };
         let hud = (0..env.screen.hud.len()).map(|at| value(at).unwrap_or_default());
@@ -161,15 +166,15 @@ impl Formulas {
 
 /// Reads the criterion for a success. People who play together succeed together, as otherwise they would part.
 fn success(place: &Cursor<'_>, env: &Env, mut names: Types) -> Option<Formula> {
-    let until = place.at("until").filter(Cursor::is_block)?;
-    let place = until.at("success")?;
+    let until = place.child_at("until").filter(Cursor::is_block)?;
+    let place = until.child_at("success")?;
     names.extend(Episode::types());
     names.remove("success");
     let formula = Formula::read(&place, &names, &Type::Bool)?;
     let own = ["own_score", "own_reward"];
     let own = own.iter().find(|name| formula.source().contains(**name));
     if let (Some(own), true) = (own, env.people() > 1) {
-        place.wrong(format!(
+        place.report_problem(format!(
             "several people play here, and go on together, so `{own}` cannot decide; write for example `min(scores) > 0`"
         ));
         return None;
@@ -200,7 +205,7 @@ pub(crate) fn check_seed(place: &Cursor<'_>, env: &Env, names: &[&str], has_grou
                     .chain(names)
                     .copied()
                     .collect();
-                let hint = hint(name, &known);
+                let hint = make_hint(name, &known);
                 place.wrong_at(&key, format!("`{name}` stands for nothing here; {hint}"));
             }
         }

@@ -142,7 +142,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Lobby>
     let doc = "The number of people in a group. It must equal the number of people (`self`, `partner`) in the \
                `players` of the env stages that follow.";
     let group_size = fields.key("group_size", doc);
-    let group_size = group_size.need("2", |place| place.whole(2..=MAX_SEATS, "people"));
+    let group_size = group_size.require_key("2", |place| place.read_whole(2..=MAX_SEATS, "people"));
     let matching = fields.key("match", "The rules for matching people.");
     let matching = matching.or(Matching::default(), |place| matching_of(&place));
     let doc = "The check that waiting participants are still there. Participants who do not answer lose their \
@@ -154,20 +154,20 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Lobby>
         "timeout_s",
         "The waiting time until `on_timeout`, in seconds.",
     );
-    let timeout_s = timeout_s.need("60", |place| place.whole(5..=3600, "seconds"));
+    let timeout_s = timeout_s.require_key("60", |place| place.read_whole(5..=3600, "seconds"));
     let doc = "What happens after `timeout_s`. `bot`: AI partners fill the empty places. `wait`: the participant \
                keeps waiting. `leave`: the session ends with the outcome `else`. `ask`: the participant chooses.";
     let on_timeout = fields.key("on_timeout", doc);
-    let on_timeout = on_timeout.need("bot", |place| place.word("choice", &ON_TIMEOUT));
+    let on_timeout = on_timeout.require_key("bot", |place| place.read_word("choice", &ON_TIMEOUT));
     let doc = "The longest time that a group waits for its members before a later stage that it plays together, in \
                seconds. Then `on_disconnect` of that stage decides about missing members.";
     let regroup_s = fields.key("regroup_s", doc);
-    let regroup_s = regroup_s.or(300, |place| place.whole(5..=3600, "seconds"));
+    let regroup_s = regroup_s.or(300, |place| place.read_whole(5..=3600, "seconds"));
     let doc = "With `true`, participants come back for a new group when the page of a member fails in the first episode of \
                theirs, and `on_disconnect` ends this episode. By default, the session continues, and its outcome is \
                `partner_left`.";
     let rematch = fields.key("rematch", doc);
-    let rematch = rematch.or(false, |place| place.flag());
+    let rematch = rematch.or(false, |place| place.read_flag());
     let bot = fields.key(
         "bot",
         "The AI partner. Needed with `on_timeout: bot` or `ask`.",
@@ -234,14 +234,14 @@ fn simulated_wait(place: &Cursor<'_>) -> Option<[u16; 2]> {
     let places = place.list_of("times, the shortest and the longest", 2..=2)?;
     let times: Vec<Option<u16>> = places
         .iter()
-        .map(|place| place.whole(1..=3600, "seconds"))
+        .map(|place| place.read_whole(1..=3600, "seconds"))
         .collect();
     let times: Vec<u16> = times.into_iter().collect::<Option<_>>()?;
     let &[least, most] = times.as_slice() else {
         return None;
     };
     if least > most {
-        place.wrong(format!("the shortest time, {least}, is longer than the longest, {most}; write `[{most}, {least}]`"));
+        place.report_problem(format!("the shortest time, {least}, is longer than the longest, {most}; write `[{most}, {least}]`"));
         return None;
     }
     Some([least, most])
@@ -282,16 +282,16 @@ fn matching_of(place: &Cursor<'_>) -> Option<Matching> {
     let doc = "The order in which people are matched and take their seats. `fifo`: by arrival. `random`: at random.";
     let order = fields
         .key("order", doc)
-        .or(MatchOrder::Fifo, |place| place.word("order", &orders));
+        .or(MatchOrder::Fifo, |place| place.read_word("order", &orders));
     let doc = "The longest allowed round trip between any two pages of a group, in milliseconds. The pages measure \
                it.";
     let rtt = fields
         .key("max_p2p_rtt_ms", doc)
-        .maybe(|place| place.whole(1..=5_000, "milliseconds"));
+        .maybe(|place| place.read_whole(1..=5_000, "milliseconds"));
     let doc = "The greatest allowed share of lost packets between any two pages of a group, in either direction.";
     let loss = fields
         .key("max_loss", doc)
-        .maybe(|place| place.number(0.0..=1.0, ""));
+        .maybe(|place| place.read_number(0.0..=1.0, ""));
     let doc = "A formula over `members`. A group is made only if it holds.";
     let composition = fields
         .key("composition", doc)
@@ -306,7 +306,7 @@ fn matching_of(place: &Cursor<'_>) -> Option<Matching> {
     let doc = "Whether people who were in one group before are kept apart.";
     let apart = fields
         .key("not_met_before", doc)
-        .or(false, |place| place.flag());
+        .or(false, |place| place.read_flag());
     let doc = "The id of an earlier lobby. Its groups are made again, with the same places.";
     let reunite = fields.key("reunite", doc).maybe(|place| place.id());
     fields.done();
@@ -338,10 +338,10 @@ fn presence_of(place: &Cursor<'_>) -> Option<PresenceCheck> {
         "The time without a key, touch or pointer movement until the check, in seconds.",
     );
     let prompt = prompt.or(usual.prompt_after_s, |place| {
-        place.whole(5..=3600, "seconds")
+        place.read_whole(5..=3600, "seconds")
     });
     let grace = fields.key("grace_s", "The time to answer the check, in seconds.");
-    let grace = grace.or(usual.grace_s, |place| place.whole(5..=600, "seconds"));
+    let grace = grace.or(usual.grace_s, |place| place.read_whole(5..=600, "seconds"));
     fields.done();
     Some(PresenceCheck {
         prompt_after_s: prompt?,

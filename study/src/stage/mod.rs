@@ -48,7 +48,7 @@ pub use self::end::EndStage;
 pub use self::env::{Capture, Env, HudGauge, Rest, RunOn, Screen};
 pub use self::external::{External, ExternalExit};
 pub use self::instructions::Instructions;
-pub use self::live::{HudFacts, live, names};
+pub use self::live::{HudFacts, live_types, names};
 pub use self::lobby::{Lobby, MatchOrder, Matching, OnTimeout, PresenceCheck};
 pub use self::module_file::ModuleFile;
 pub use self::players::{AnySeat, Player, SeatChoice};
@@ -145,7 +145,7 @@ impl StageKind {
             Self::Env(env) => {
                 let shared = env.shared_seat.iter();
                 let shared = shared.flat_map(|shared| &shared.partners);
-                let called = env.on_disconnect.bot.iter().chain(env.bots());
+                let called = env.on_disconnect.bot.iter().chain(env.ai_partners());
                 called.chain(shared).collect()
             }
             _ => Vec::new(),
@@ -236,10 +236,10 @@ impl StageKind {
     }
 
     /// The marks of the items that have a right answer.
-    pub fn marks(&self, answers: &[Answer]) -> Vec<Mark> {
+    pub fn mark_answers(&self, answers: &[Answer]) -> Vec<Mark> {
         match self {
-            Self::Survey(it) => it.marks(answers),
-            Self::Quiz(it) => it.form("").marks(answers),
+            Self::Survey(it) => it.mark_answers(answers),
+            Self::Quiz(it) => it.form("").mark_answers(answers),
             _ => Vec::new(),
         }
     }
@@ -270,7 +270,7 @@ impl Stage {
     /// Returns the view of the participant's page, in a language. [`crate::Progress::view`] adds what depends on the
     /// participant, such as the outcome of an end stage and the attempts at a quiz; the server adds codes and pay.
     pub fn view(&self, language: &str) -> StageView {
-        self.view_with(language, &|page| page.html(language).to_owned())
+        self.view_with(language, &|page| page.html_in(language).to_owned())
     }
 
     /// The view of the participant's page, with pages as `show` writes them.
@@ -313,7 +313,7 @@ impl Stage {
             },
             StageKind::Watch(it) => StageView::Watch {
                 page: it.page.as_ref().map_or(String::new(), show),
-                task: it.task(language, false),
+                task: it.describe_task(language, false),
             },
             StageKind::Debrief(it) => StageView::Debrief {
                 page: show(&it.page),
@@ -362,7 +362,7 @@ const TYPES: [(&str, Type); 11] = [
 /// there are other faults.
 pub(crate) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> (Option<String>, Option<Stage>) {
     let doc = "The name of the stage in the data. Unique in the study.";
-    let id = fields.key("id", doc).need("how", |place| place.id());
+    let id = fields.key("id", doc).require_key("how", |place| place.id());
     let doc = "The type of the stage. It decides which other keys exist.";
     let kind = fields.variants("type", doc, "stage type", &TYPES, |kind, fields| {
         kind_of(source, kind, fields)

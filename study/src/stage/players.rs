@@ -9,7 +9,7 @@ use crate::assign::Rng;
 use crate::folder::Source;
 use crate::limits::MAX_SEATS;
 use crate::partners::NamedPartner;
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::read::Cursor;
 use crate::timeline::fill;
 use crate::timeline::tree::Bindings;
@@ -72,7 +72,7 @@ pub enum SeatChoice {
 
 impl Env {
     /// The AI partners that it names itself, and all that it can draw.
-    pub fn bots(&self) -> impl Iterator<Item = &AiPartner> {
+    pub fn ai_partners(&self) -> impl Iterator<Item = &AiPartner> {
         let seated = self.players.iter().flat_map(|player| match player {
             Player::Bot(bot) => vec![bot],
             Player::Drawn(drawn) => drawn.choices.values().collect(),
@@ -83,13 +83,13 @@ impl Env {
 
     /// Returns the players in the order of the seats, with these values for names. `visit` is the source of a seat that
     /// is drawn at a visit.
-    pub fn seated(&self, bindings: &Bindings, visit: &mut Rng) -> Vec<&Player> {
+    pub fn draw_seating(&self, bindings: &Bindings, visit: &mut Rng) -> Vec<&Player> {
         let mut players: Vec<&Player> = self.players.iter().collect();
         let seat = match &self.seat {
             Some(SeatChoice::Fixed(seat)) => Some(usize::from(*seat)),
-            Some(SeatChoice::Random(AnySeat::Random)) => Some(visit.below(players.len())),
+            Some(SeatChoice::Random(AnySeat::Random)) => Some(visit.draw_below(players.len())),
             Some(SeatChoice::Drawn(text)) => {
-                fill::word(text, bindings).and_then(|word| word.parse().ok())
+                fill::fill_text(text, bindings).and_then(|word| word.parse().ok())
             }
             None => None,
         };
@@ -123,7 +123,7 @@ pub(super) fn read_players(source: Source<'_>, place: &Cursor<'_>) -> Option<Vec
         .filter(|player| **player == Player::Own)
         .count();
     if own != 1 {
-        place.wrong(format!("`self` is there {own} times; write it once, and for each other seat `partner`, an AI such as `{{policy: cook}}`, or `vacant`: `[self, partner]`. A factor chooses the participant's seat by `seat: \"{{{{ side }}}}\"`, with the levels 0 and 1"));
+        place.report_problem(format!("`self` is there {own} times; write it once, and for each other seat `partner`, an AI such as `{{policy: cook}}`, or `vacant`: `[self, partner]`. A factor chooses the participant's seat by `seat: \"{{{{ side }}}}\"`, with the levels 0 and 1"));
         return None;
     }
     Some(players)
@@ -132,13 +132,14 @@ pub(super) fn read_players(source: Source<'_>, place: &Cursor<'_>) -> Option<Vec
 /// Reads the seat of the participant.
 pub(super) fn read_seat(place: &Cursor<'_>) -> Option<SeatChoice> {
     let is_random = place.node.is_text("random");
-    let random = (place.may(is_random)).then(|| place.word("seat", &[("random", AnySeat::Random)]));
+    let random =
+        (place.may(is_random)).then(|| place.read_word("seat", &[("random", AnySeat::Random)]));
     let random = random.map(|word| word.map(SeatChoice::Random));
     let is_text =
         matches!(&place.node.data, Data::Plain(text) | Data::Quoted(text) if text.contains("{{"));
     let drawn = (place.may(is_text)).then(|| place.text(200).map(SeatChoice::Drawn));
     let is_number = !is_text && !is_random;
-    let fixed = (place.may(is_number)).then(|| place.whole(0..=MAX_SEATS - 1, ""));
+    let fixed = (place.may(is_number)).then(|| place.read_whole(0..=MAX_SEATS - 1, ""));
     let fixed = fixed.map(|seat| seat.map(SeatChoice::Fixed));
     random.or(drawn).or(fixed).flatten()
 }
@@ -148,7 +149,8 @@ const WORDS: [&str; 3] = ["self", "partner", "vacant"];
 
 fn player(source: Source<'_>, place: &Cursor<'_>) -> Option<Player> {
     let is_word = WORDS.iter().any(|word| place.node.is_text(word));
-    let word = (place.may(is_word)).then(|| place.word("player", &WORDS.map(|word| (word, word))));
+    let word =
+        (place.may(is_word)).then(|| place.read_word("player", &WORDS.map(|word| (word, word))));
     let named = (place.may(!is_word && !place.is_block())).then(|| named_player(source, place));
     let bot =
         (place.may(place.is_block())).then(|| ai_partner::read(source, place).map(Player::Bot));
@@ -171,7 +173,7 @@ fn named_player(source: Source<'_>, place: &Cursor<'_>) -> Option<Player> {
     match source.partners.get(&text) {
         Some(NamedPartner::Ai(partner)) => Some(Player::Bot(partner.clone())),
         Some(NamedPartner::Assistant(_)) => {
-            place.wrong(format!("`{text}` has no policy, so it cannot play; write `assistant: {text}` at this stage, or give it a `policy`"));
+            place.report_problem(format!("`{text}` has no policy, so it cannot play; write `assistant: {text}` at this stage, or give it a `policy`"));
             None
         }
         // The possible partners are entered with the names of the study.
@@ -182,7 +184,10 @@ fn named_player(source: Source<'_>, place: &Cursor<'_>) -> Option<Player> {
         None => {
             let names = source.partners.names();
             let known: Vec<&str> = WORDS.into_iter().chain(names).collect();
-            place.wrong(format!("unknown player `{text}`; {}", hint(&text, &known)));
+            place.report_problem(format!(
+                "unknown player `{text}`; {}",
+                make_hint(&text, &known)
+            ));
             None
         }
     }

@@ -146,7 +146,7 @@ fn read_name(
         .collect();
     let [(key, name)] = &named[..] else {
         if !place.may(false) {
-            place.wrong("name exactly one environment: `python: my_game.py:make`, `gymnasium: CartPole-v1` or `pettingzoo: classic/chess_v6`");
+            place.report_problem("name exactly one environment: `python: my_game.py:make`, `gymnasium: CartPole-v1` or `pettingzoo: classic/chess_v6`");
         }
         return None;
     };
@@ -214,7 +214,7 @@ fn read_keys(fields: &mut Fields<'_>, world: &mut Map<String, Value>) {
         let value = fields.key(key, doc).maybe(|place| {
             let value = place.json();
             if key == "kwargs" && value.to_string().contains("{{") {
-                place.wrong(
+                place.report_problem(
                     "`{{ name }}` is replaced in `config` of the stage, which gives arguments too: move it there",
                 );
                 return None;
@@ -235,15 +235,15 @@ fn read_limits(fields: &mut Fields<'_>) -> Option<Option<Map<String, Value>>> {
         let doc = "The longest time for a step or a picture, milliseconds. By default 5000.";
         let step_ms = limits
             .key("step_ms", doc)
-            .maybe(|place| place.whole(10..=600_000_u32, "milliseconds"));
+            .maybe(|place| place.read_whole(10..=600_000_u32, "milliseconds"));
         let doc = "The longest time to load the environment, seconds. By default 300.";
         let start_s = limits
             .key("start_s", doc)
-            .maybe(|place| place.whole(1..=3_600_u32, "seconds"));
+            .maybe(|place| place.read_whole(1..=3_600_u32, "seconds"));
         let doc = "The most memory of the process, MiB; 0 for no limit. By default 4096.";
         let memory_mb = limits
             .key("memory_mb", doc)
-            .maybe(|place| place.whole(0..=1_048_576_u32, "MiB"));
+            .maybe(|place| place.read_whole(0..=1_048_576_u32, "MiB"));
         limits.done();
         let named = [
             ("step_ms", step_ms?),
@@ -265,7 +265,7 @@ fn python_files(source: Source<'_>, place: &Cursor<'_>) -> Option<Vec<PythonFile
     let mut names = source.dir.list_names("");
     names.retain(|name| name.ends_with(".py"));
     if names.len() > MAX_FILES {
-        place.wrong(format!(
+        place.report_problem(format!(
             "the study folder has {} Python files; at most {MAX_FILES} are taken",
             names.len()
         ));

@@ -64,14 +64,15 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Quiz> 
     fields.about(DOC);
     let items = fields.key("items", "The questions.");
     let mut braces = Vec::new();
-    let items = items.need(
+    let items = items.require_key(
         "[{name: soup, ask: …, choices: [1, 2], answer: 2}]",
         |place| questions(source, &place, &mut braces),
     );
     let mut insets = FormInsets::default();
     insets.extend(braces);
     let doc = "The number of attempts.";
-    let attempts = (fields.key("attempts", doc)).or(1, |place| place.whole(1..=20, "attempts"));
+    let attempts =
+        (fields.key("attempts", doc)).or(1, |place| place.read_whole(1..=20, "attempts"));
     let doc = "The id of an earlier stage. After wrong answers, participants return to it before the next attempt. \
                Without this key, the quiz is shown again at once.";
     let retry_from = fields.key("retry_from", doc).maybe(|place| place.id());
@@ -116,26 +117,26 @@ fn question(
 ) -> Option<QuizQuestion> {
     let mut fields = place.fields("a question")?;
     let name = fields.key("name", "The name of the question in the data.");
-    let name = name.need("soup", |place| {
+    let name = name.require_key("soup", |place| {
         let name = place.id()?;
         let is_new = names.insert(name.clone());
         if !is_new {
-            place.wrong(format!("`{name}` is already the name of another question; names are the columns of the data"));
+            place.report_problem(format!("`{name}` is already the name of another question; names are the columns of the data"));
         }
         is_new.then_some(name)
     });
     let ask = fields.key("ask", "The question.");
-    let ask = ask.need("\"How many onions make a soup?\"", |place| {
+    let ask = ask.require_key("\"How many onions make a soup?\"", |place| {
         text::read_with_values(&place, source.languages, 1_000, braces)
     });
     let doc = "The choices: words or numbers, or `{value: …, text: …}` with a text by language.";
     let choices = fields.key("choices", doc);
-    let choices = choices.need("[1, 2, 3]", |place| choices_of(source, &place, braces));
+    let choices = choices.require_key("[1, 2, 3]", |place| choices_of(source, &place, braces));
     let answer = fields.key(
         "answer",
         "The right choice: its word or number, or its `value`.",
     );
-    let answer = answer.need("3", |place| value(&place).map(|value| (value, place)));
+    let answer = answer.require_key("3", |place| value(&place).map(|value| (value, place)));
     fields.done();
     let (choices, (answer, place)) = (choices?, answer?);
     if !choices.iter().any(|choice| choice.value == answer) {
@@ -143,7 +144,7 @@ fn question(
             .iter()
             .map(|choice| choice.value.to_string())
             .collect();
-        place.wrong(format!(
+        place.report_problem(format!(
             "{answer} is not one of the choices; write one of them: {}",
             known.join(", ")
         ));
@@ -163,7 +164,7 @@ fn choices_of(
     braces: &mut Vec<Braces>,
 ) -> Option<Vec<QuizChoice>> {
     if place.item_count() == Some(1) {
-        place.wrong("one choice only, so nobody can be wrong; write at least two");
+        place.report_problem("one choice only, so nobody can be wrong; write at least two");
         return None;
     }
     let places = place.list_of("choices", MIN_QUIZ_CHOICES..=MAX_QUIZ_ITEMS)?;
@@ -175,7 +176,7 @@ fn choices_of(
     for place in &places {
         let choice = choice(source, place, braces)?;
         if choices.iter().any(|other| other.value == choice.value) {
-            place.wrong(format!("{} is already another choice", choice.value));
+            place.report_problem(format!("{} is already another choice", choice.value));
             return None;
         }
         choices.push(choice);
@@ -189,9 +190,9 @@ fn choice(source: Source<'_>, place: &Cursor<'_>, braces: &mut Vec<Braces>) -> O
         let mut fields = place.fields("a choice")?;
         let value = fields
             .key("value", "The value in the data.")
-            .need("ours", |place| value(&place));
+            .require_key("ours", |place| value(&place));
         let text = fields.key("text", "The text that participants read.");
-        let text = text.need("{en: ours, de: unsere}", |place| {
+        let text = text.require_key("{en: ours, de: unsere}", |place| {
             text::read_with_values(&place, source.languages, 400, braces)
         });
         fields.done();
@@ -247,7 +248,7 @@ impl Quiz {
     ///
     /// # Errors
     /// A [`EventRefusal`] if these are not answers to all questions.
-    pub fn wrong(&self, answers: &[Answer]) -> Result<Vec<&str>, EventRefusal> {
+    pub fn list_wrong(&self, answers: &[Answer]) -> Result<Vec<&str>, EventRefusal> {
         self.form("").check(answers)?;
         let given: BTreeMap<&str, &str> = (answers.iter())
             .map(|answer| (answer.name.as_str(), answer.value.as_str()))

@@ -81,7 +81,7 @@ pub(super) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<SharedSeat>
                `override`: the same, and while the partner plays, each of the person's keys counts as long as it is down. \
                `choose`: in a stage with `mode: turns`, chooses one of several proposals.";
     let mode = fields.key("mode", doc);
-    let mode = mode.or(Sharing::Handover, |place| place.word("mode", &ways));
+    let mode = mode.or(Sharing::Handover, |place| place.read_word("mode", &ways));
     let doc = "The AI partner that plays the seat: the name of one of `partners`, or a block such as `{policy: cook}`. For \
                `handover` and `override`.";
     let partner = fields.key("partner", doc);
@@ -102,7 +102,7 @@ pub(super) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<SharedSeat>
     let doc = "Who plays from the start: `person` or `partner`. By default the partner with `override`, else the person.";
     let starts_at = fields.key("starts", doc);
     let has_start = starts_at.place.is_some();
-    let begins = starts_at.maybe(|place| place.word("player", &starts));
+    let begins = starts_at.maybe(|place| place.read_word("player", &starts));
     let doc = "The key by which a person gives the seat away and takes it back, a code of `KeyboardEvent.code`. The \
                environment does not get it.";
     let key = fields.key("key", doc);
@@ -142,7 +142,7 @@ pub(super) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<SharedSeat>
         false => (!has_partner).then_some("partner: {policy: cook}"),
     };
     if let Some(example) = missing {
-        place.wrong(format!("who is the partner? Write for example `{example}`"));
+        place.report_problem(format!("who is the partner? Write for example `{example}`"));
         return None;
     }
     let partners: Vec<AiPartner> = match mode {

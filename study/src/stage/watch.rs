@@ -102,12 +102,14 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Watch>
         .key("file", doc)
         .maybe(|place| page::read(source, &place));
     let doc = "The replays: one, or two that are shown side by side.";
-    let clips = fields.key("clips", doc).need("[{stage: play}]", |place| {
-        let places = place.list_of("clips", 1..=2)?;
-        let read = places.iter().map(|place| clip::read(source, place));
-        let read: Vec<Option<WatchClip>> = read.collect();
-        read.into_iter().collect()
-    });
+    let clips = fields
+        .key("clips", doc)
+        .require_key("[{stage: play}]", |place| {
+            let places = place.list_of("clips", 1..=2)?;
+            let read = places.iter().map(|place| clip::read(source, place));
+            let read: Vec<Option<WatchClip>> = read.collect();
+            read.into_iter().collect()
+        });
     let doc = "Asks for a rating from 0 to 100 that is given while the replay plays, with a slider or with keys. \
                Participants watch to the end once before they can move in the replay.";
     let rate = fields
@@ -162,14 +164,14 @@ fn rate_task(source: Source<'_>, place: &Cursor<'_>) -> Option<RateTask> {
     );
     let mut end = |key, doc, example| {
         let key = fields.key(key, doc);
-        key.need(example, |place| text::read(&place, source.languages, 60))
+        key.require_key(example, |place| text::read(&place, source.languages, 60))
     };
     let low = end("low", "The lower end of the scale.", "badly");
     let high = end("high", "The upper end of the scale.", "well");
     let doc = "The time from one sample of the rating to the next, in milliseconds.";
-    let every_ms = fields
-        .key("every_ms", doc)
-        .or(EVERY_MS, |place| place.whole(100..=10_000, "milliseconds"));
+    let every_ms = fields.key("every_ms", doc).or(EVERY_MS, |place| {
+        place.read_whole(100..=10_000, "milliseconds")
+    });
     fields.done();
     Some(RateTask {
         question: question?,
@@ -191,9 +193,10 @@ fn mark_task(source: Source<'_>, place: &Cursor<'_>) -> Option<MarkTask> {
             read.into_iter().collect()
         });
     let doc = "The least number of spans.";
-    let least = (fields.key("least", doc)).or(1, |place| place.whole(0..=MAX_MARKS, "spans"));
+    let least = (fields.key("least", doc)).or(1, |place| place.read_whole(0..=MAX_MARKS, "spans"));
     let doc = "The greatest number of spans.";
-    let most = (fields.key("most", doc)).or(MAX_MARKS, |place| place.whole(1..=MAX_MARKS, "spans"));
+    let most =
+        (fields.key("most", doc)).or(MAX_MARKS, |place| place.read_whole(1..=MAX_MARKS, "spans"));
     let (least, most) = (least?, most?);
     if least > most {
         let message =
@@ -215,9 +218,9 @@ fn label(source: Source<'_>, place: &Cursor<'_>) -> Option<MarkLabel> {
     let block = (place.may(place.is_block())).then(|| {
         let mut fields = place.fields("a label")?;
         let value = fields.key("value", "The recorded value.");
-        let value = value.need("surprise", |place| place.text(40));
+        let value = value.require_key("surprise", |place| place.text(40));
         let text = fields.key("text", "The text that participants read.");
-        let text = text.need("A surprise", |place| {
+        let text = text.require_key("A surprise", |place| {
             text::read(&place, source.languages, 60)
         });
         fields.done();
@@ -247,9 +250,11 @@ fn choose_task(source: Source<'_>, place: &Cursor<'_>) -> Option<ChooseTask> {
         "In which round did you work better together?",
     );
     let doc = "Whether participants can answer that there is no difference.";
-    let tie = fields.key("tie", doc).or(false, |place| place.flag());
+    let tie = fields.key("tie", doc).or(false, |place| place.read_flag());
     let doc = "Whether chance decides for each participant which clip is on the left.";
-    let shuffle = fields.key("shuffle", doc).or(true, |place| place.flag());
+    let shuffle = fields
+        .key("shuffle", doc)
+        .or(true, |place| place.read_flag());
     fields.done();
     Some(ChooseTask {
         question: question?,
@@ -260,12 +265,12 @@ fn choose_task(source: Source<'_>, place: &Cursor<'_>) -> Option<ChooseTask> {
 
 fn question(source: Source<'_>, fields: &mut Fields<'_>, example: &str) -> Option<Text> {
     let key = fields.key("question", "The question.");
-    key.need(example, |place| text::read(&place, source.languages, 300))
+    key.require_key(example, |place| text::read(&place, source.languages, 300))
 }
 
 impl Watch {
     /// Returns the task of a page, as JSON in a language; `turned` says whether the second clip is on the left.
-    pub fn task(&self, language: &str, turned: bool) -> String {
+    pub fn describe_task(&self, language: &str, turned: bool) -> String {
         let say = |text: &Text| text.in_language(language).to_owned();
         let count = self.clips.len();
         let mut order: Vec<usize> = (1..=count).collect();
@@ -295,7 +300,7 @@ impl Watch {
     /// Returns whether the second clip is on the left for a participant at a position of their route.
     pub(crate) fn turns_sides(&self, seed: u64, position: u16) -> bool {
         let shuffles = self.choose.as_ref().is_some_and(|choose| choose.shuffle);
-        shuffles && Rng::of(seed, &[SIDES, u64::from(position)]).below(2) == 1
+        shuffles && Rng::of(seed, &[SIDES, u64::from(position)]).draw_below(2) == 1
     }
 }
 

@@ -43,7 +43,7 @@ impl WorldFile {
     }
 
     /// Returns a problem of the parameter at a path, at its place in the file.
-    pub fn problem(&self, path: &str, message: &str) -> Problem {
+    pub fn make_problem(&self, path: &str, message: &str) -> Problem {
         let report = ProblemReport::new(&self.file);
         report.problem(self.node.locate(path), path, message)
     }
@@ -57,11 +57,13 @@ pub(super) fn read(
     let mut fields = place.fields("a grid world")?;
     let doc = "The file of the grid world in the study folder; see \
                [without-code.md](environments/without-code.md).";
-    let file = fields.key("grid", doc).need("my_world.yaml", |place| {
-        let file = place.file("YAML file of a grid world")?;
-        let text = folder::read_text(source.dir, &place, &file, MAX_WORLD, "my_world.yaml")?;
-        Some((file, text))
-    });
+    let file = fields
+        .key("grid", doc)
+        .require_key("my_world.yaml", |place| {
+            let file = place.file("YAML file of a grid world")?;
+            let text = folder::read_text(source.dir, &place, &file, MAX_WORLD, "my_world.yaml")?;
+            Some((file, text))
+        });
     fields.done();
     let (file, text) = file?;
     let report = ProblemReport::new(&file);
@@ -78,7 +80,7 @@ fn parse(
 ) -> Option<(WorldFile, Map<String, Value>)> {
     let node = yaml::parse(text, report)?;
     let whole = Cursor::root(&node, report);
-    whole.entries("a grid world")?;
+    whole.read_entries("a grid world")?;
     let Value::Object(parameters) = whole.json() else {
         return None;
     };

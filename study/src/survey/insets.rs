@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::TEXTS;
 use crate::formula::Types;
 use crate::inset::{Braces, Inset, InsetScope, replace_braces};
-use crate::page::escape;
+use crate::page::escape_text;
 use crate::problem::ProblemReport;
 
 /// The values that are set into the texts of a form.
@@ -71,7 +71,7 @@ impl FormInsets {
             };
             let value = inset.write(scope);
             match is_html {
-                true => escape(&value),
+                true => escape_text(&value),
                 false => value,
             }
         })

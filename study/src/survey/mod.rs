@@ -219,7 +219,7 @@ impl Survey {
 
     /// Names of its questions.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let asking = self.form.items().filter(|item| item.asks());
+        let asking = self.form.items().filter(|item| item.is_asked());
         asking.map(|item| item.name.as_str())
     }
 
@@ -243,7 +243,12 @@ impl Survey {
     /// Returns the document in a language, with choices and rows in the order for one participant: `seed` is theirs,
     /// `position` is the position of the visit. The same arguments always give the same order. Also returns the drawn
     /// orders.
-    pub fn arranged(&self, language: &str, seed: u64, position: u16) -> (Value, Vec<ShownOrder>) {
+    pub fn arrange_form(
+        &self,
+        language: &str,
+        seed: u64,
+        position: u16,
+    ) -> (Value, Vec<ShownOrder>) {
         let mut document = self.in_language(language);
         let mut number = 0;
         let mut next = || {
@@ -256,10 +261,10 @@ impl Survey {
 
     /// Returns the marks of the items that have a right answer: those that are answered, and shown items of
     /// `attention`.
-    pub fn marks(&self, answers: &[Answer]) -> Vec<Mark> {
+    pub fn mark_answers(&self, answers: &[Answer]) -> Vec<Mark> {
         let attention = self.attention.as_ref().map(|attention| &attention.items);
         let values = check_names(&self.form, answers).unwrap_or_default();
-        let (shown, values) = self.form.shown(&values);
+        let (shown, values) = self.form.shown_items(&values);
         let items = self.form.items().zip(shown.into_iter().flatten());
         let shown = items
             .filter(|(_, is_shown)| *is_shown)
@@ -281,7 +286,7 @@ impl Survey {
     /// The values of answers, each to a question that is shown.
     fn check_shown(&self, answers: &[Answer]) -> Result<Values, EventRefusal> {
         let values = check_names(&self.form, answers)?;
-        let (_, kept) = self.form.shown(&values);
+        let (_, kept) = self.form.shown_items(&values);
         let hidden = answers
             .iter()
             .find(|answer| !kept.contains_key(&answer.name));
@@ -298,7 +303,7 @@ impl Survey {
     /// A [`EventRefusal`] with the name of the item.
     pub fn check_unfinished(&self, answers: &[Answer]) -> Result<(), EventRefusal> {
         let kept = self.check_shown(answers)?;
-        let fitting = self.form.fitting(&kept);
+        let fitting = self.form.keep_fitting(&kept);
         match kept.into_keys().find(|name| !fitting.contains_key(name)) {
             Some(name) => Err(EventRefusal::BadAnswer { name }),
             None => Ok(()),
@@ -326,7 +331,7 @@ impl Survey {
     /// A [`EventRefusal`] with the name of the item.
     pub fn check(&self, answers: &[Answer]) -> Result<(), EventRefusal> {
         let kept = self.check_shown(answers)?;
-        let pages = self.form.pages.iter().zip(self.form.problems(&kept));
+        let pages = self.form.pages.iter().zip(self.form.list_problems(&kept));
         let problem = pages.into_iter().find_map(|(page, problems)| {
             let (item, problem) = problems.into_iter().next()?;
             Some((page.items.get(item)?.name.clone(), problem))

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use ::survey::{MOST, TIME_LIMIT};
 use serde_json::{Value, json};
 
-use self::attention::{attention, check_attention};
+use self::attention::{check_attention, read_attention};
 use self::kinds::read_own_keys;
 use self::looks::{ELEMENT_LOOKS, LOOKS};
 use self::part::{Part, Reading, Type, condition, pass, texts};
@@ -25,8 +25,8 @@ use super::Survey;
 use crate::folder::{Source, StudyFolder, read_text};
 use crate::formula;
 use crate::limits::MAX_VIEW;
-use crate::page::sanitise::sanitised;
-use crate::problem::{ProblemReport, hint};
+use crate::page::sanitise::sanitise_html;
+use crate::problem::{ProblemReport, make_hint};
 use crate::read::{Cursor, Fields};
 use crate::text;
 use crate::yaml::{self, Data};
@@ -88,18 +88,18 @@ pub(crate) fn read_stage(source: Source<'_>, fields: &mut Fields<'_>) -> Option<
     let doc = "Attention checks.";
     let attention = fields
         .key("attention", doc)
-        .maybe(|place| attention(&place).map(|attention| (attention, place)));
+        .maybe(|place| read_attention(&place).map(|attention| (attention, place)));
     let doc = "The time for the whole form, in seconds. When it is over, the answers so far are recorded, complete or not, \
                and the study continues. The time does not stop while the page is closed.";
     let time_limit_s =
-        (fields.key("time_limit_s", doc)).maybe(|place| place.whole(5..=86_400, "seconds"));
+        (fields.key("time_limit_s", doc)).maybe(|place| place.read_whole(5..=86_400, "seconds"));
     let survey = match (both, inline?, file?) {
         (Some(place), ..) => {
-            place.wrong("both `surveyjs` and `surveyjs_file`; keep one of the two");
+            place.report_problem("both `surveyjs` and `surveyjs_file`; keep one of the two");
             None
         }
         (None, None, None) => {
-            fields.whole.wrong("a survey needs its questions: write `surveyjs:` with `elements`, or `surveyjs_file: post.json`");
+            fields.whole.report_problem("a survey needs its questions: write `surveyjs:` with `elements`, or `surveyjs_file: post.json`");
             None
         }
         (None, inline, file) => inline.or(file),
@@ -107,7 +107,7 @@ pub(crate) fn read_stage(source: Source<'_>, fields: &mut Fields<'_>) -> Option<
     let (mut survey, title) = (survey?, title?);
     if let Some(title) = title {
         if survey.surveyjs.get("title").is_some() {
-            fields.whole.wrong(
+            fields.whole.report_problem(
                 "the stage and its surveyjs document both have a title; keep one of the two",
             );
             return None;
@@ -176,10 +176,10 @@ fn form(dir: &StudyFolder, file: &str, place: &Cursor<'_>) -> Option<Survey> {
     pass(&mut fields, LOOKS, &reading);
     let doc = "When answers to hidden elements are removed; always before they are recorded.";
     let _ = (fields.key("clearInvisibleValues", doc))
-        .maybe(|place| place.word("choice", &[("onComplete", ()), ("onHidden", ())]));
+        .maybe(|place| place.read_word("choice", &[("onComplete", ()), ("onHidden", ())]));
     let doc = "When answers are checked; always when participants leave a page of the form.";
     let _ = (fields.key("checkErrorsMode", doc))
-        .maybe(|place| place.word("choice", &[("onNextPage", ())]));
+        .maybe(|place| place.read_word("choice", &[("onNextPage", ())]));
     let pages = fields.key(
         "pages",
         "The pages of the form. Or write `elements`, for one page.",
@@ -193,7 +193,7 @@ fn form(dir: &StudyFolder, file: &str, place: &Cursor<'_>) -> Option<Survey> {
     let elements_of = fields.key("elements", "The elements of a form with one page.");
     let both = elements_of.place.clone().filter(|_| has_pages);
     if let Some(both) = both {
-        both.wrong("both `pages` and `elements`; put the elements into a page");
+        both.report_problem("both `pages` and `elements`; put the elements into a page");
     }
     let parts = match has_pages && !place.may(false) {
         true => pages?.unwrap_or_default(),
@@ -213,7 +213,7 @@ fn form(dir: &StudyFolder, file: &str, place: &Cursor<'_>) -> Option<Survey> {
     });
     let mut surveyjs = place.json();
     sanitise(&mut surveyjs);
-    pictures::place(&mut surveyjs, &reading.pictures.borrow());
+    pictures::place_pictures(&mut surveyjs, &reading.pictures.borrow());
     let mut survey = Survey::of(surveyjs, correct.collect());
     survey.unused = reading.unused.into_inner();
     survey
@@ -231,7 +231,7 @@ fn check_names(parts: &[Part<'_>]) {
         if let Part::Item { name, named, .. } = part
             && !names.insert(name.as_str())
         {
-            named.wrong(format!(
+            named.report_problem(format!(
                 "`{name}` is already the name of another element; names are the columns of the data"
             ));
         }
@@ -252,7 +252,10 @@ fn check_names(parts: &[Part<'_>]) {
                         row.is_some_and(|row| row.is_empty() || row.starts_with(['.', '-']))
                     };
                     let message = match all.iter().find(|name| is(name)) {
-                        None => format!("the form has no element `{asked}`; {}", hint(asked, &all)),
+                        None => format!(
+                            "the form has no element `{asked}`; {}",
+                            make_hint(asked, &all)
+                        ),
                         Some(_) if *anything || before.iter().any(is) => continue,
                         Some(_) => format!(
                             "`{asked}` is asked later, and what is shown can follow from what was asked before alone; \
@@ -288,8 +291,8 @@ fn check_values(survey: &Survey, parts: &[Part<'_>]) -> Option<()> {
             .as_ref()
             .map(|(value, place)| (value.clone(), place));
         for (value, place) in correct.into_iter().chain(default) {
-            if !item.takes(&value) {
-                place.wrong(format!("{value} is not an answer that this element takes"));
+            if !item.is_taken(&value) {
+                place.report_problem(format!("{value} is not an answer that this element takes"));
                 whole = None;
             }
         }
@@ -316,7 +319,7 @@ fn sanitise(value: &mut Value) {
 /// Makes HTML harmless, in one language or several.
 fn clean(html: &mut Value) {
     match html {
-        Value::String(text) => *text = sanitised(text),
+        Value::String(text) => *text = sanitise_html(text),
         Value::Object(texts) => texts.values_mut().for_each(clean),
         _ => {}
     }
@@ -338,7 +341,7 @@ fn form_page<'a>(place: &Cursor<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'
     let doc = "A condition over answers on earlier pages. The page is shown only if it holds.";
     let shown = condition(&mut fields, "visibleIf", doc, false);
     let items = fields.key("elements", "The elements of the page.");
-    let items = items.need("[{type: comment, name: thoughts}]", |place| {
+    let items = items.require_key("[{type: comment, name: thoughts}]", |place| {
         elements(&place, reading)
     });
     fields.done();
@@ -363,7 +366,7 @@ fn element<'a>(place: &Cursor<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>
             "name",
             "The name in the data. Unique in the form.",
         );
-        let named = named.need("thoughts", |place| place.text(60).map(|name| (name, place)));
+        let named = named.require_key("thoughts", |place| place.text(60).map(|name| (name, place)));
         texts(
             &mut fields,
             &[
@@ -376,7 +379,7 @@ fn element<'a>(place: &Cursor<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>
             ],
         );
         let required = (fields.key("isRequired", "Whether an answer is required."))
-            .or(false, |place| place.flag());
+            .or(false, |place| place.read_flag());
         let conditions = [
             (
                 "visibleIf",
@@ -443,7 +446,7 @@ fn element<'a>(place: &Cursor<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>
 fn panel<'a>(fields: &mut Fields<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
     kinds::report_answer_keys(fields);
     let inner = fields.key("elements", "The elements of the panel.");
-    inner.need("[{type: comment, name: thoughts}]", |place| {
+    inner.require_key("[{type: comment, name: thoughts}]", |place| {
         elements(&place, reading)
     })
 }

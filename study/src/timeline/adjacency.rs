@@ -49,7 +49,7 @@ impl Adjacency {
     }
 
     /// The stages that may come right before a stage.
-    pub(crate) fn before(&self, stage: u16) -> impl Iterator<Item = Option<u16>> {
+    pub(crate) fn stages_before(&self, stage: u16) -> impl Iterator<Item = Option<u16>> {
         let pairs = self
             .pairs
             .iter()
@@ -58,7 +58,7 @@ impl Adjacency {
     }
 
     /// The stages that may come right after a stage.
-    pub(crate) fn after(&self, stage: u16) -> impl Iterator<Item = Option<u16>> {
+    pub(crate) fn stages_after(&self, stage: u16) -> impl Iterator<Item = Option<u16>> {
         let pairs = self
             .pairs
             .iter()
@@ -94,8 +94,8 @@ impl Adjacency {
             .iter()
             .map(|node| self.shape(node, cx))
             .collect();
-        let mut whole = self.sequence(&shapes, block.kept(), block.shuffle);
-        if block.copies(cx.design) > 1 {
+        let mut whole = self.sequence(&shapes, block.count_kept(), block.shuffle);
+        if block.count_copies(cx.design) > 1 {
             self.join(&whole.last, &whole.first);
         }
         whole.nullable |= block.guarded;

@@ -12,7 +12,7 @@ use crate::stage::StageKind;
 use crate::yaml::Data;
 
 /// Reports duplicate ids, and ids that formulas know as something else.
-pub(crate) fn ids(read: &Read<'_>) {
+pub(crate) fn check_ids(read: &Read<'_>) {
     let mut seen: BTreeMap<&str, (&str, u32)> = BTreeMap::new();
     for (id, place) in &read.ids {
         let at = place.node.locate("id");
@@ -30,7 +30,7 @@ pub(crate) fn ids(read: &Read<'_>) {
     for (place, stage) in read.places.iter().zip(&read.stages) {
         let stage = stage.as_ref();
         let stage = stage.filter(|stage| matches!(stage.kind, StageKind::Env(_)));
-        if let Some((name, means)) = stage.and_then(|stage| names::fact(&stage.id)) {
+        if let Some((name, means)) = stage.and_then(|stage| names::find_fact(&stage.id)) {
             let message = format!(
                 "formulas call {means} `{name}`, and the episodes of this stage would hide that; give the stage another id, such as `{name}_play`"
             );
@@ -40,7 +40,7 @@ pub(crate) fn ids(read: &Read<'_>) {
 }
 
 /// Reports end stages behind which something stands that is never reached. Gives whether the timeline surely ends in one.
-pub(crate) fn ends(read: &Read<'_>) -> bool {
+pub(crate) fn check_end(read: &Read<'_>) -> bool {
     ends_in(&read.tree, read)
 }
 
@@ -61,7 +61,7 @@ fn ends_in(nodes: &[Node], read: &Read<'_>) -> bool {
 }
 
 fn block_ends(block: &Block, read: &Read<'_>) -> bool {
-    let is_sequence = block.kept() == block.block.len() && !block.shuffle;
+    let is_sequence = block.count_kept() == block.block.len() && !block.shuffle;
     let surely = match is_sequence {
         true => ends_in(&block.block, read),
         false => {
@@ -88,11 +88,11 @@ fn never_reached(node: &Node, read: &Read<'_>) {
         Node::Stage(stage) => &read.places[usize::from(*stage)],
         Node::Block(block) => &read.blocks[usize::from(block.number)],
     };
-    place.wrong("an end stage before the last stage; what follows is never reached, so move it to the end of the timeline");
+    place.report_problem("an end stage before the last stage; what follows is never reached, so move it to the end of the timeline");
 }
 
 /// Reports guards that ask for answers that are given only later: they would have no value, and not hold.
-pub(crate) fn guards(read: &Read<'_>) {
+pub(crate) fn check_guards(read: &Read<'_>) {
     guards_in(&read.tree, read, None);
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn guards(read: &Read<'_>) {
 fn guards_in<'a>(nodes: &'a [Node], read: &Read<'_>, again: Option<&'a Block>) {
     for node in nodes {
         let Node::Block(block) = node else { continue };
-        let is_sequence = block.kept() == block.block.len() && !block.shuffle;
+        let is_sequence = block.count_kept() == block.block.len() && !block.shuffle;
         let is_again = !is_sequence || block.repeat > 1 || block.for_each.is_some();
         let again = again.or(is_again.then_some(block));
         guard(block, read, again);
@@ -110,7 +110,7 @@ fn guards_in<'a>(nodes: &'a [Node], read: &Read<'_>, again: Option<&'a Block>) {
 
 fn guard(block: &Block, read: &Read<'_>, again: Option<&Block>) {
     let place = &read.blocks[usize::from(block.number)];
-    let Some(place) = place.at("when") else {
+    let Some(place) = place.child_at("when") else {
         return;
     };
     let (Data::Plain(formula) | Data::Quoted(formula)) = &place.node.data else {
@@ -133,7 +133,7 @@ fn guard(block: &Block, read: &Read<'_>, again: Option<&Block>) {
             && !again.contains(&number)
             && mentions(formula, &format!("answers.{id}."))
         {
-            place.wrong(format!("`{id}` does not come before what this guards, so that there are no answers yet and nobody gets there; ask for an earlier stage, or move `{id}` before it"));
+            place.report_problem(format!("`{id}` does not come before what this guards, so that there are no answers yet and nobody gets there; ask for an earlier stage, or move `{id}` before it"));
         }
     }
 }
@@ -158,13 +158,13 @@ fn all(nodes: &[Node], stages: &mut Vec<u16>) {
 }
 
 /// Reports a walk that is longer than a route may be, at the smallest block that is too long.
-pub(crate) fn length(read: &Read<'_>, design: &Design, timeline: &Cursor<'_>) {
+pub(crate) fn check_length(read: &Read<'_>, design: &Design, timeline: &Cursor<'_>) {
     let visits = read.tree.iter().map(|node| visits(node, read, design));
     let Some(all) = visits.sum::<Option<usize>>() else {
         return;
     };
     if all > MAX_VISITS {
-        timeline.wrong(format!("the way has up to {all} visits of stages; the limit is {MAX_VISITS}, so lower `repeat` or remove stages"));
+        timeline.report_problem(format!("the way has up to {all} visits of stages; the limit is {MAX_VISITS}, so lower `repeat` or remove stages"));
     }
 }
 
@@ -180,7 +180,7 @@ fn visits(node: &Node, read: &Read<'_>, design: &Design) -> Option<usize> {
         .collect();
     let mut inner = inner?;
     inner.sort_unstable_by(|a, b| b.cmp(a));
-    let all = inner.iter().take(block.kept()).sum::<usize>() * block.copies(design);
+    let all = inner.iter().take(block.count_kept()).sum::<usize>() * block.count_copies(design);
     if all > MAX_VISITS {
         let place = &read.blocks[usize::from(block.number)];
         let key = if block.repeat > 1 {

@@ -77,7 +77,7 @@ struct Check<'a> {
 impl Check<'_> {
     /// Returns the words that a text can become.
     fn words(&self, text: &str) -> BTreeSet<String> {
-        let found = fill::references(&text.into(), "");
+        let found = fill::list_references(&text.into(), "");
         let names = found.into_iter().filter_map(|(_, found)| found.ok());
         let names: BTreeSet<String> = names.flatten().map(|(name, _): Reference| name).collect();
         let with = |bindings: &Bindings, name: &str| {
@@ -93,7 +93,9 @@ impl Check<'_> {
             let all = all.iter().flat_map(|bindings| with(bindings, name));
             all.take(MAX_COMBINATIONS).collect()
         });
-        let words = all.iter().filter_map(|bindings| fill::word(text, bindings));
+        let words = all
+            .iter()
+            .filter_map(|bindings| fill::fill_text(text, bindings));
         words.collect()
     }
 
@@ -122,7 +124,7 @@ impl Check<'_> {
                 None if self.partners.is_faulty(&word) => {}
                 None => {
                     let text = &drawn.text;
-                    let hint = self.partners.hint(&word);
+                    let hint = self.partners.make_hint(&word);
                     let message = match *text == word {
                         true => format!("unknown partner `{word}`; {hint}"),
                         false => {

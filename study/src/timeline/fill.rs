@@ -20,7 +20,7 @@ enum Part<'a> {
 pub(crate) type Reference = (String, Option<String>);
 
 /// Finds where a value refers to names: the path of each text below `path`, with its reference.
-pub(crate) fn references(
+pub(crate) fn list_references(
     value: &Value,
     path: &str,
 ) -> Vec<(String, Result<Vec<Reference>, Malformed>)> {
@@ -39,13 +39,13 @@ pub(crate) fn references(
         Value::Array(items) => {
             let items = items.iter().enumerate();
             items
-                .flat_map(|(index, item)| references(item, &format!("{path}[{index}]")))
+                .flat_map(|(index, item)| list_references(item, &format!("{path}[{index}]")))
                 .collect()
         }
         Value::Object(map) => {
             let entries = map.iter();
             entries
-                .flat_map(|(key, item)| references(item, &crate::yaml::join(path, key)))
+                .flat_map(|(key, item)| list_references(item, &crate::yaml::join(path, key)))
                 .collect()
         }
         _ => Vec::new(),
@@ -53,12 +53,15 @@ pub(crate) fn references(
 }
 
 /// Returns the value with all names replaced; a name that stands for nothing stays.
-pub(crate) fn filled(value: &Value, bindings: &Bindings) -> Value {
+pub(crate) fn fill_value(value: &Value, bindings: &Bindings) -> Value {
     match value {
         Value::String(text) => text_filled(text, bindings),
-        Value::Array(items) => items.iter().map(|item| filled(item, bindings)).collect(),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| fill_value(item, bindings))
+            .collect(),
         Value::Object(map) => {
-            let entry = |(key, item): (&String, &Value)| (key.clone(), filled(item, bindings));
+            let entry = |(key, item): (&String, &Value)| (key.clone(), fill_value(item, bindings));
             map.iter().map(entry).collect()
         }
         other => other.clone(),
@@ -100,7 +103,7 @@ fn text_filled(text: &str, bindings: &Bindings) -> Value {
 }
 
 /// Returns the word that a text becomes: a level becomes its name; `None` if a name stands for nothing, or for a list.
-pub(crate) fn word(text: &str, bindings: &Bindings) -> Option<String> {
+pub(crate) fn fill_text(text: &str, bindings: &Bindings) -> Option<String> {
     let mut out = String::new();
     for part in parts(text).ok()? {
         match part {

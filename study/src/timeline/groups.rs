@@ -6,7 +6,7 @@ use super::adjacency::Adjacency;
 use super::read::Read;
 use super::tree::{ForEach, Node};
 use crate::design::{Design, Unit};
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::read::Cursor;
 use crate::stage::StageKind;
 use crate::stage::ai_partner::AiPartner;
@@ -26,7 +26,7 @@ pub(crate) struct Makers {
 
 /// Reports lobbies whose group plays nothing, groups of another size than the stage that they play, and stages without
 /// a group. A stage with faults is not checked. Returns what makes the group of each stage that people play together.
-pub(crate) fn groups(read: &Read<'_>, design: &Design) -> BTreeMap<u16, Makers> {
+pub(crate) fn list_makers(read: &Read<'_>, design: &Design) -> BTreeMap<u16, Makers> {
     let adjacency = Adjacency::of(&read.tree, &read.stages, design);
     let mut all = BTreeMap::new();
     for (index, place) in (0..).zip(&read.places) {
@@ -51,7 +51,7 @@ fn makers(index: u16, adjacency: &Adjacency, read: &Read<'_>) -> Makers {
     let mut makers = Makers::default();
     let (mut seen, mut open) = (BTreeSet::new(), vec![(index, None)]);
     while let Some((stage, first)) = open.pop() {
-        for before in adjacency.before(stage) {
+        for before in adjacency.stages_before(stage) {
             // The first stage on the way to the wanted one.
             let first = first.unwrap_or(before);
             match before.map(|before| (before, read.kind(before))) {
@@ -72,7 +72,7 @@ fn played(index: u16, adjacency: &Adjacency, read: &Read<'_>) -> (BTreeSet<usize
     let (mut sizes, mut is_together) = (BTreeSet::new(), false);
     let (mut seen, mut open) = (BTreeSet::new(), vec![index]);
     while let Some(stage) = open.pop() {
-        for after in adjacency.after(stage).flatten() {
+        for after in adjacency.stages_after(stage).flatten() {
             match read.kind(after) {
                 None => is_together = true,
                 Some(StageKind::Lobby(_)) => {}
@@ -122,7 +122,7 @@ fn reunion(place: &Cursor<'_>, lobby: &Lobby, index: u16, read: &Read<'_>) {
             "match.reunite",
             format!(
                 "there is no lobby `{id}` before this one; {}",
-                hint(id, &known)
+                make_hint(id, &known)
             ),
         ),
     }
@@ -142,7 +142,7 @@ fn of_lobby(place: &Cursor<'_>, lobby: &Lobby, index: u16, adjacency: &Adjacency
         ("match.max_loss", lobby.matching.max_loss.is_some()),
     ];
     for (key, _) in limits.into_iter().filter(|(_, is_there)| *is_there) {
-        if adjacency.after(index).any(is_apart) {
+        if adjacency.stages_after(index).any(is_apart) {
             place.wrong_at(
                 key,
                 "pages measure it when they get ready to play, so an env stage must come right after the lobby; move what is \
@@ -153,7 +153,7 @@ fn of_lobby(place: &Cursor<'_>, lobby: &Lobby, index: u16, adjacency: &Adjacency
     let (sizes, is_together) = played(index, adjacency, read);
     let size = usize::from(lobby.group_size);
     if !is_together {
-        place.wrong(
+        place.report_problem(
             "a lobby makes a group, but no stage that people play together follows it, up to the next lobby; put an env \
              stage with `partner` among its players, or a chat, after it, or remove the lobby",
         );
@@ -235,7 +235,7 @@ fn of_writing(place: &Cursor<'_>, kind: &StageKind, index: u16, makers: &Makers,
         .iter()
         .filter_map(|(id, lobby)| Some((format!("of `{id}`"), lobby.bot.as_ref()?)));
     let own: Vec<&AiPartner> = match kind {
-        StageKind::Env(env) => env.bots().collect(),
+        StageKind::Env(env) => env.ai_partners().collect(),
         _ => Vec::new(),
     };
     let own = own.into_iter().map(|bot| ("of this stage".to_owned(), bot));
@@ -250,7 +250,7 @@ fn of_writing(place: &Cursor<'_>, kind: &StageKind, index: u16, makers: &Makers,
 
 /// Gives every env stage that needs an AI partner for a person who is gone the partner of the lobby before it, unless
 /// it names its own; reports stages that have neither.
-pub(crate) fn bots(read: &mut Read<'_>, makers: &BTreeMap<u16, Makers>) {
+pub(crate) fn check_ai_partners(read: &mut Read<'_>, makers: &BTreeMap<u16, Makers>) {
     for index in 0..read.stages.len() as u16 {
         let makers = makers.get(&index);
         let named = makers.into_iter().flat_map(|makers| &makers.lobbies);
@@ -269,7 +269,7 @@ pub(crate) fn bots(read: &mut Read<'_>, makers: &BTreeMap<u16, Makers>) {
             continue;
         };
         let terms = &mut env.on_disconnect;
-        let calls = terms.calls().first().copied();
+        let calls = terms.list_calls().first().copied();
         let Some(key) = calls.filter(|_| terms.bot.is_none() && !is_unsure) else {
             continue;
         };
@@ -283,7 +283,7 @@ pub(crate) fn bots(read: &mut Read<'_>, makers: &BTreeMap<u16, Makers>) {
 }
 
 /// Marks the blocks for which a group draws, because its people play a stage of the block together.
-pub(crate) fn shared(read: &mut Read<'_>, design: &Design) {
+pub(crate) fn check_shared(read: &mut Read<'_>, design: &Design) {
     let mut tree = std::mem::take(&mut read.tree);
     mark(&mut tree, read, design);
     read.tree = tree;

@@ -7,7 +7,7 @@ use super::fill;
 use super::names::Scope;
 use super::read::Read;
 use crate::language_model::LanguageModel;
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::read::Cursor;
 use crate::stage::StageKind;
 use crate::stage::env::{Env, RunOn};
@@ -29,7 +29,7 @@ pub(crate) fn check(read: &Read<'_>, scopes: Option<&BTreeMap<u16, Scope>>) {
 }
 
 fn of_env(place: &Cursor<'_>, env: &Env, scope: Option<&Scope>) {
-    let seated: Vec<_> = (env.bots())
+    let seated: Vec<_> = (env.ai_partners())
         .filter_map(|bot| bot.language_model.as_deref())
         .collect();
     let key = if env.assistant.is_some() {
@@ -93,7 +93,7 @@ fn of_env(place: &Cursor<'_>, env: &Env, scope: Option<&Scope>) {
 fn check_prompt(place: &Cursor<'_>, key: &str, model: &LanguageModel, scope: Option<&Scope>) {
     let Some(scope) = scope else { return };
     let known: Vec<&str> = scope.keys().map(String::as_str).collect();
-    for (_, found) in fill::references(&model.prompt.as_str().into(), "") {
+    for (_, found) in fill::list_references(&model.prompt.as_str().into(), "") {
         let Ok(names) = found else {
             place.wrong_at(
                 key,
@@ -110,7 +110,7 @@ fn check_prompt(place: &Cursor<'_>, key: &str, model: &LanguageModel, scope: Opt
                 format!(
                     "the prompt of `{}` names `{name}`, which stands for nothing at this stage; {}",
                     model.name,
-                    hint(name, &known)
+                    make_hint(name, &known)
                 ),
             );
         }

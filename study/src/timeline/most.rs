@@ -27,13 +27,13 @@ struct Walk<'a> {
 }
 
 /// Returns the greatest sum of a walk of some nodes, where each stage counts as much as `weight` says.
-pub(crate) fn most(
+pub(crate) fn greatest_weight(
     nodes: &[Node],
     design: &Design,
     stages: &[Stage],
     weight: &dyn Fn(u16) -> f64,
 ) -> f64 {
-    let treatments = design.treatments().into_iter();
+    let treatments = design.list_treatments().into_iter();
     let walks = treatments.map(|treatment| most_in(nodes, design, stages, &treatment, weight));
     walks.fold(0.0, f64::max)
 }
@@ -140,7 +140,7 @@ impl Walk<'_> {
         for node in nodes {
             match node {
                 Node::Stage(stage) => forms.push(*stage),
-                Node::Block(block) if block.copies(self.design) > 1 => {}
+                Node::Block(block) if block.count_copies(self.design) > 1 => {}
                 Node::Block(block) => self.find_forms(&block.block, forms),
             }
         }
@@ -165,10 +165,10 @@ impl Walk<'_> {
                     );
                     inner
                 };
-                each.levels(self.design).iter().map(copy).collect()
+                each.levels_of(self.design).iter().map(copy).collect()
             }
         };
-        let is_again = block.copies(self.design) > 1;
+        let is_again = block.count_copies(self.design) > 1;
         let copies = copies.iter().map(|known| match is_again {
             true => self.most_by_answers(&block.block, known, &|known| {
                 self.most_of_copy(block, known)
@@ -191,7 +191,7 @@ impl Walk<'_> {
         let children = children.map(|node| self.most_of(std::slice::from_ref(node), known));
         let mut children: Vec<f64> = children.collect();
         children.sort_unstable_by(|a, b| b.total_cmp(a));
-        children.into_iter().take(block.kept()).sum()
+        children.into_iter().take(block.count_kept()).sum()
     }
 }
 

@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use super::drawn;
 use super::fill::{self, Malformed, Reference};
-use super::read::{Read, unknown};
+use super::read::{Read, unknown_message};
 use super::tree::{Block, ForEach, Guard, Node};
 use crate::design::{Design, Level, Unit};
 use crate::formula::{Formula, Type, Types};
 use crate::limits::MAX_COMBINATIONS;
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::progress::Episode;
 use crate::read::Cursor;
 use crate::screening::Measured;
@@ -32,7 +32,7 @@ pub(crate) fn check(
     design: &Design,
     root: &Cursor<'_>,
 ) -> BTreeMap<u16, Scope> {
-    let facts = variables(read);
+    let facts = list_variables(read);
     let mut walk = Names {
         read: &*read,
         design,
@@ -67,7 +67,7 @@ pub(crate) fn check(
     }
     for name in design.names() {
         clash(name, read, root, &path_of(design, name));
-        let is_within = design.within(name).is_some();
+        let is_within = design.within_factor(name).is_some();
         let is_used = match is_within {
             true => used.contains(name),
             false => mentions(root, name),
@@ -89,7 +89,7 @@ pub(crate) fn check(
 }
 
 fn path_of(design: &Design, name: &str) -> String {
-    let kind = if design.within(name).is_some() {
+    let kind = if design.within_factor(name).is_some() {
         "within"
     } else {
         "between"
@@ -107,7 +107,7 @@ const FACTS: [(&str, &str); 2] = [
 const OF_EPISODE: &str = "something of the running episode";
 
 /// Returns a name of [`FACTS`] and its meaning, if this is one.
-pub(super) fn fact(name: &str) -> Option<(&'static str, &'static str)> {
+pub(super) fn find_fact(name: &str) -> Option<(&'static str, &'static str)> {
     FACTS.into_iter().find(|(known, _)| *known == name)
 }
 
@@ -115,7 +115,7 @@ pub(super) fn fact(name: &str) -> Option<(&'static str, &'static str)> {
 fn clash(name: &str, read: &Read<'_>, place: &Cursor<'_>, key: &str) {
     let of_episode = live::of_episode(Mode::Ticks).contains_key(name);
     let of_episode = of_episode.then_some(OF_EPISODE);
-    if let Some(means) = fact(name).map(|(_, means)| means).or(of_episode) {
+    if let Some(means) = find_fact(name).map(|(_, means)| means).or(of_episode) {
         place.wrong_at(key, format!("formulas call {means} `{name}`, so one would not know which is meant; give these values another name"));
     }
     if let Some((_, other)) = read.ids.iter().find(|(id, _)| id == name) {
@@ -146,8 +146,8 @@ fn set(nodes: &mut [Node], guards: &mut BTreeMap<u16, Guard>) {
 }
 
 /// The variables of formulas about a whole visit: episodes, answers, and the level of each factor between units.
-pub(crate) fn visit(read: &Read<'_>, design: Option<&Design>) -> Types {
-    let mut types = variables(read);
+pub(crate) fn visit_variables(read: &Read<'_>, design: Option<&Design>) -> Types {
+    let mut types = list_variables(read);
     let factors = design.into_iter().flat_map(|design| &design.between);
     types.extend(factors.map(|factor| (factor.name.clone(), type_of(&factor.levels))));
     types
@@ -155,7 +155,7 @@ pub(crate) fn visit(read: &Read<'_>, design: Option<&Design>) -> Types {
 
 /// Returns the variables of every formula about a participant: [`crate::progress::ParticipantFacts::scope`] has the
 /// values.
-pub(super) fn variables(read: &Read<'_>) -> Types {
+pub(super) fn list_variables(read: &Read<'_>) -> Types {
     let mut types = Types::new();
     if read
         .stages
@@ -296,7 +296,7 @@ impl Names<'_, '_> {
             inner.insert(each.name().to_owned(), levels);
         }
         self.guard(block, &inner, lobby);
-        let passed = if block.kept() == block.block.len() && !block.shuffle {
+        let passed = if block.count_kept() == block.block.len() && !block.shuffle {
             self.nodes(&block.block, &inner, lobby)
         } else {
             let passed: Vec<bool> = block
@@ -304,7 +304,7 @@ impl Names<'_, '_> {
                 .iter()
                 .map(|node| self.node(node, &inner, lobby))
                 .collect();
-            passed.iter().filter(|passed| !**passed).count() < block.kept()
+            passed.iter().filter(|passed| !**passed).count() < block.count_kept()
         };
         lobby || (passed && !block.guarded)
     }
@@ -312,7 +312,7 @@ impl Names<'_, '_> {
     /// Reads the guard of a block: it is evaluated in each copy, with the copy's values for names.
     fn guard(&mut self, block: &Block, scope: &Scope, lobby: bool) {
         let place = &self.read.blocks[usize::from(block.number)];
-        let Some(place) = place.at("when") else {
+        let Some(place) = place.child_at("when") else {
             return;
         };
         let mut types = self.facts.clone();
@@ -323,7 +323,7 @@ impl Names<'_, '_> {
             .as_ref()
             .is_some_and(|guard| never_holds(guard, &names))
         {
-            place.wrong("never holds, so nobody reaches what it guards; fix the formula, or remove what it guards");
+            place.report_problem("never holds, so nobody reaches what it guards; fix the formula, or remove what it guards");
         }
         self.guards
             .extend(guard.map(|formula| (block.number, Guard(formula))));
@@ -354,12 +354,12 @@ impl Names<'_, '_> {
                 }
             }
         }
-        each.levels(self.design).to_vec()
+        each.levels_of(self.design).to_vec()
     }
 
     fn factor(&mut self, name: &str, place: &Cursor<'_>, lobby: bool) {
-        let Some(_) = self.design.within(name) else {
-            let message = match self.design.between(name) {
+        let Some(_) = self.design.within_factor(name) else {
+            let message = match self.design.between_factor(name) {
                 Some(_) => format!(
                     "`{name}` is a factor of `between`, of which everyone has one level; use it as `{{{{ {name} }}}}` or in `when`, or move it to `within`"
                 ),
@@ -373,7 +373,7 @@ impl Names<'_, '_> {
                     let mend = format!(
                         "name a factor of `design.within`, or write the values: `{{{name}: [a, b]}}`"
                     );
-                    format!("{}; {mend}", unknown("factor", name, &known))
+                    format!("{}; {mend}", unknown_message("factor", name, &known))
                 }
             };
             return place.wrong_at("for_each", message);
@@ -413,7 +413,9 @@ impl Names<'_, '_> {
     /// Reads the wish of a lobby for its groups: a formula over the answers, episodes and draws of each member.
     fn composition(&mut self, stage: u16, scope: &Scope) {
         let place = &self.read.places[usize::from(stage)];
-        let place = place.at("match").and_then(|place| place.at("composition"));
+        let place = place
+            .child_at("match")
+            .and_then(|place| place.child_at("composition"));
         let Some(place) = place else { return };
         let mut member = self.facts.clone();
         let names = scope.iter();
@@ -446,7 +448,7 @@ impl Names<'_, '_> {
         scope: &Scope,
     ) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
-        for (path, found) in fill::references(value, path) {
+        for (path, found) in fill::list_references(value, path) {
             match found {
                 Err(Malformed) => place.wrong_at(&path, "`{{` begins a name that cannot be read; write `{{ name }}` or `{{ name.parameter }}`"),
                 Ok(found) => {
@@ -463,7 +465,10 @@ impl Names<'_, '_> {
     fn reference(&self, place: &Cursor<'_>, path: &str, (name, inner): &Reference, scope: &Scope) {
         let Some(levels) = scope.get(name) else {
             let known: Vec<&str> = scope.keys().map(String::as_str).collect();
-            let message = match (self.design.has(name), self.design.within(name).is_some()) {
+            let message = match (
+                self.design.has(name),
+                self.design.within_factor(name).is_some(),
+            ) {
                 (true, true) => format!(
                     "`{name}` stands for nothing here; write `for_each: {name}` at this stage or at a block around it"
                 ),
@@ -473,7 +478,10 @@ impl Names<'_, '_> {
                 _ if known.is_empty() => format!(
                     "`{name}` stands for nothing here, and no other name does; write `for_each: {{{name}: [a, b]}}` at this stage or at a block around it"
                 ),
-                _ => format!("`{name}` stands for nothing here; {}", hint(name, &known)),
+                _ => format!(
+                    "`{name}` stands for nothing here; {}",
+                    make_hint(name, &known)
+                ),
             };
             return place.wrong_at(path, message);
         };

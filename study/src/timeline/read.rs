@@ -4,7 +4,7 @@ use super::tree::{Block, ForEach, Node};
 use crate::design;
 use crate::folder::Source;
 use crate::limits::{MAX_DEPTH, MAX_STAGES, MAX_VISITS};
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::read::{Cursor, Fields};
 use crate::stage::{self, Stage, StageKind};
 
@@ -59,7 +59,7 @@ pub(crate) fn read<'a>(
     reader.read.tree.extend(nodes);
     let count = reader.read.stages.len();
     if count > MAX_STAGES {
-        place.wrong(format!("{count} stages; there must be at most {MAX_STAGES}; what is done again and again can stand once, in a block with `repeat` or `for_each`"));
+        place.report_problem(format!("{count} stages; there must be at most {MAX_STAGES}; what is done again and again can stand once, in a block with `repeat` or `for_each`"));
         return None;
     }
     Some(reader.read)
@@ -93,7 +93,7 @@ impl<'a> Reader<'_, 'a> {
 
     fn block(&mut self, place: &Cursor<'a>, depth: usize) -> Option<Node> {
         if depth == MAX_DEPTH {
-            place.wrong(format!(
+            place.report_problem(format!(
                 "a block inside {MAX_DEPTH} others; write the study with fewer blocks in each other"
             ));
             return None;
@@ -104,7 +104,7 @@ impl<'a> Reader<'_, 'a> {
         let id = id.maybe(|place| place.id()).flatten();
         self.named(id.clone(), place);
         let inner = fields.key("block", "The stages and blocks inside, in order.");
-        let inner = inner.need("[…]", |place| self.nodes(&place, depth + 1));
+        let inner = inner.require_key("[…]", |place| self.nodes(&place, depth + 1));
         let mut block = wrapped(
             self.source,
             &mut fields,
@@ -113,7 +113,7 @@ impl<'a> Reader<'_, 'a> {
         let doc = "Whether each repetition shuffles the stages and blocks inside. Inner blocks stay whole.";
         block.shuffle = fields
             .key("shuffle", doc)
-            .or(false, |place| place.flag())
+            .or(false, |place| place.read_flag())
             .unwrap_or(false);
         let count = block.block.len();
         let doc = "The number of stages or blocks inside that each repetition keeps, chosen at random. They stay in \
@@ -178,7 +178,7 @@ fn wrapped(source: Source<'_>, fields: &mut Fields<'_>, mut block: Block) -> Blo
     let doc = "The number of repetitions. With `for_each`, per value.";
     block.repeat = fields
         .key("repeat", doc)
-        .or(1, |place| place.whole(1..=most, "times"))
+        .or(1, |place| place.read_whole(1..=most, "times"))
         .unwrap_or(1);
     let doc = "A formula: whether this repetition is shown. It is evaluated on arrival, over factors and loop \
                values, earlier answers, and earlier episodes.";
@@ -202,16 +202,16 @@ fn for_each(source: Source<'_>, place: &Cursor<'_>) -> Option<ForEach> {
 
 /// A name and its values.
 fn values_of_its_own(source: Source<'_>, place: &Cursor<'_>) -> Option<ForEach> {
-    let entries = place.entries("a name and its values")?;
+    let entries = place.read_entries("a name and its values")?;
     let [(name, values)] = entries.as_slice() else {
-        place.wrong(format!("{} names; write one name and its values, such as `{{speed: [slow, fast]}}`, and put blocks into each other for more", entries.len()));
+        place.report_problem(format!("{} names; write one name and its values, such as `{{speed: [slow, fast]}}`, and put blocks into each other for more", entries.len()));
         return None;
     };
     let named = design::is_name(name, values);
     let places = values.list("values", 200)?;
     let read: Vec<_> = places
         .iter()
-        .map(|place| design::level(place, source.partners))
+        .map(|place| design::read_level(place, source.partners))
         .collect();
     let values = read.into_iter().collect::<Option<Vec<_>>>()?;
     named.then(|| ForEach::Values {
@@ -221,18 +221,18 @@ fn values_of_its_own(source: Source<'_>, place: &Cursor<'_>) -> Option<ForEach> 
 }
 
 fn choose(place: &Cursor<'_>, count: usize) -> Option<u16> {
-    let chosen: u16 = place.whole(1..=200, "children of the block")?;
+    let chosen: u16 = place.read_whole(1..=200, "children of the block")?;
     if usize::from(chosen) > count && count > 0 {
-        place.wrong(format!("{chosen} of {count} cannot be chosen; write a number from 1 to {count}, or add stages to the block"));
+        place.report_problem(format!("{chosen} of {count} cannot be chosen; write a number from 1 to {count}, or add stages to the block"));
         return None;
     }
     Some(chosen)
 }
 
 /// A sentence about a name that is not known.
-pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+pub(super) fn unknown_message(what: &str, name: &str, known: &[&str]) -> String {
     match known.is_empty() {
         true => format!("unknown {what} `{name}`; none is known here"),
-        false => format!("unknown {what} `{name}`; {}", hint(name, known)),
+        false => format!("unknown {what} `{name}`; {}", make_hint(name, known)),
     }
 }

@@ -31,11 +31,11 @@ fn again_of(
     let [around_from, around_stage, around_quiz] =
         [from, stage, index].map(|stage| find_blocks(&study.tree, stage).unwrap_or_default());
     let mut around = around_from.iter().chain(&around_stage).chain(&around_quiz);
-    let has_order = !around.any(|block| block.shuffle || block.kept() < block.block.len());
+    let has_order = !around.any(|block| block.shuffle || block.count_kept() < block.block.len());
     let holds = |all: &[&Block], block: &Block| all.iter().any(|it| std::ptr::eq(*it, block));
     // In a loop that begins after the stage of the way back, the copies before this one are made again, too.
     let mut both = around_stage.iter().filter(|it| holds(&around_quiz, it));
-    let is_looped = both.any(|it| it.copies(&study.design) > 1 && !holds(&around_from, it));
+    let is_looped = both.any(|it| it.count_copies(&study.design) > 1 && !holds(&around_from, it));
     if has_order && !is_looped && !(from..index).contains(&stage) {
         return None;
     }

@@ -35,7 +35,7 @@ pub struct Gate<'a> {
 /// Returns the route of a participant through the study, by the draws for them.
 ///
 /// Before a group is made, everything that is drawn for the group is in the order of the file.
-pub fn route<'a>(study: &'a Study, assignment: &Assignment) -> Vec<Visit<'a>> {
+pub fn make_route<'a>(study: &'a Study, assignment: &Assignment) -> Vec<Visit<'a>> {
     let mut walk = Walk {
         study,
         assignment,
@@ -172,7 +172,7 @@ impl<'a, 'd> Walk<'a, 'd> {
 
     /// The values of copies in their order: the one that was drawn, as far as it has every level once.
     fn values(&self, each: &'a ForEach) -> Vec<&'a Level> {
-        let written = each.levels(&self.study.design);
+        let written = each.levels_of(&self.study.design);
         let order = match each {
             ForEach::Factor(name) => self.draw_of(name).and_then(|draw| draw.orders.get(name)),
             ForEach::Values { .. } => None,
@@ -200,7 +200,7 @@ impl<'a, 'd> Walk<'a, 'd> {
             let mut rng = Rng::of(draw.seed, &[u64::from(block.number), turn]);
             rng.shuffle(&mut chosen);
         }
-        chosen.truncate(block.kept());
+        chosen.truncate(block.count_kept());
         if !block.shuffle {
             chosen.sort_unstable();
         }

@@ -9,14 +9,14 @@ use super::groups::Makers;
 use super::read::Read;
 use super::tree::{ForEach, Node};
 use crate::design::{Design, Unit};
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::stage::StageKind;
 use crate::yaml;
 
 /// Tells every lobby which factors of participants its people share, and reports names in `match.same` that are none.
-pub(crate) fn same(read: &mut Read<'_>, design: &Design, makers: &BTreeMap<u16, Makers>) {
+pub(crate) fn check_same(read: &mut Read<'_>, design: &Design, makers: &BTreeMap<u16, Makers>) {
     let needed = needed(read, design, makers);
-    let (around, guards) = (around(read), guards(read));
+    let (around, guards) = (around(read), list_guards(read));
     for index in 0..read.stages.len() as u16 {
         let at = usize::from(index);
         let Some(StageKind::Lobby(lobby)) = read.kind(index) else {
@@ -69,7 +69,7 @@ fn wrong(design: &Design, name: &str, known: &[&str]) -> String {
             "`{name}` is drawn for a group once it is made (`unit: group`), so its people share it anyway; remove it here"
         );
     }
-    if design.within(name).is_some() {
+    if design.within_factor(name).is_some() {
         return format!(
             "participants have no single level of `{name}` here, as it is a factor of `within`; write `for_each: {name}` \
              at a block around this lobby, or remove it here"
@@ -81,7 +81,7 @@ fn wrong(design: &Design, name: &str, known: &[&str]) -> String {
         }
         false => format!(
             "there is no factor `{name}` of participants here; {}",
-            hint(name, known)
+            make_hint(name, known)
         ),
     }
 }
@@ -101,7 +101,7 @@ fn needed(
     design: &Design,
     makers: &BTreeMap<u16, Makers>,
 ) -> BTreeMap<u16, BTreeSet<String>> {
-    let guards = guards(read);
+    let guards = list_guards(read);
     let mut needed: BTreeMap<u16, BTreeSet<String>> = BTreeMap::new();
     for (stage, makers) in makers {
         let place = &read.places[usize::from(*stage)];
@@ -136,7 +136,7 @@ pub(super) fn is_named(stage: &yaml::Node, name: &str) -> bool {
 }
 
 /// By stage, the guarded blocks around it: the stages that each holds, and its number.
-pub(super) fn guards(read: &Read<'_>) -> BTreeMap<u16, Vec<(BTreeSet<u16>, usize)>> {
+pub(super) fn list_guards(read: &Read<'_>) -> BTreeMap<u16, Vec<(BTreeSet<u16>, usize)>> {
     let mut all = BTreeMap::<u16, Vec<(BTreeSet<u16>, usize)>>::new();
     each_block(&read.tree, &mut |block, stages| {
         if block.guarded {

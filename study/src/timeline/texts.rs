@@ -17,7 +17,7 @@ pub(crate) fn texts(
     scopes: &BTreeMap<u16, Scope>,
     root: &Cursor<'_>,
 ) {
-    let facts = names::variables(read);
+    let facts = names::list_variables(read);
     let empty = Scope::new();
     for index in 0..read.stages.len() {
         let scope = u16::try_from(index)
@@ -25,7 +25,7 @@ pub(crate) fn texts(
             .and_then(|stage| scopes.get(&stage));
         let mut known = facts.clone();
         known.extend(names::types_of(scope.unwrap_or(&empty)));
-        let types = types(known, design, root);
+        let types = list_types(known, design, root);
         let report = read.places[index].report;
         match read.stages[index].as_mut().map(|stage| &mut stage.kind) {
             Some(StageKind::Survey(survey)) => survey.insets.read(&types, report),
@@ -47,8 +47,8 @@ pub(crate) fn texts(
 }
 
 /// Returns the variables of texts: those of every formula, and more.
-pub(crate) fn types(known: Types, design: &Design, root: &Cursor<'_>) -> Types {
+pub(crate) fn list_types(known: Types, design: &Design, root: &Cursor<'_>) -> Types {
     let within = design.within.iter().map(|factor| factor.name.clone());
     let within: Vec<String> = within.collect();
-    inset::types(known, root.node.get("bonus").is_some(), &within)
+    inset::inset_types(known, root.node.get("bonus").is_some(), &within)
 }

@@ -73,10 +73,12 @@ impl ForEach {
     }
 
     /// Returns the values as they are in the file.
-    pub(crate) fn levels<'a>(&'a self, design: &'a Design) -> &'a [Level] {
+    pub(crate) fn levels_of<'a>(&'a self, design: &'a Design) -> &'a [Level] {
         match self {
             Self::Values { values, .. } => values,
-            Self::Factor(name) => design.within(name).map_or(&[], |factor| &factor.levels),
+            Self::Factor(name) => design
+                .within_factor(name)
+                .map_or(&[], |factor| &factor.levels),
         }
     }
 }
@@ -99,16 +101,16 @@ impl Block {
     }
 
     /// Copies that are made.
-    pub(crate) fn copies(&self, design: &Design) -> usize {
+    pub(crate) fn count_copies(&self, design: &Design) -> usize {
         let values = self
             .for_each
             .as_ref()
-            .map_or(1, |each| each.levels(design).len());
+            .map_or(1, |each| each.levels_of(design).len());
         values * usize::from(self.repeat)
     }
 
     /// Children that a copy keeps.
-    pub(crate) fn kept(&self) -> usize {
+    pub(crate) fn count_kept(&self) -> usize {
         self.choose
             .map_or(self.block.len(), usize::from)
             .min(self.block.len())

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::read::Read;
-use super::same::{guards, is_named};
+use super::same::{is_named, list_guards};
 use crate::design::{Design, Unit};
 use crate::stage::StageKind;
 
@@ -19,8 +19,8 @@ pub(crate) struct FactorUse {
 }
 
 /// The factors that each stage uses, by its index.
-pub(crate) fn uses(read: &Read<'_>, design: &Design) -> Vec<FactorUse> {
-    let guards = guards(read);
+pub(crate) fn list_uses(read: &Read<'_>, design: &Design) -> Vec<FactorUse> {
+    let guards = list_guards(read);
     let factors = design.between.iter().map(|factor| factor.name.as_str());
     let own = factors.filter(|name| design.unit_of(name) == Unit::Participant);
     let own: Vec<&str> = own.collect();

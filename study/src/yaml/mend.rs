@@ -4,7 +4,7 @@
 use crate::problem::LineColumn;
 
 /// The usual cause of text that does not parse, near the place at which a parser gave up, with the mend.
-pub(super) fn cause(text: &str, noticed: LineColumn) -> Option<(LineColumn, String)> {
+pub(super) fn find_cause(text: &str, noticed: LineColumn) -> Option<(LineColumn, String)> {
     let lines: Vec<&str> = text.lines().collect();
     let last = lines.len().saturating_sub(1);
     let seen = (noticed.line as usize).saturating_sub(1).min(last);
@@ -242,7 +242,7 @@ mod tests {
 
     /// The message about a text that was noticed to be wrong on a line.
     fn told(text: &str, line: u32) -> String {
-        let (at, message) = cause(text, LineColumn { line, column: 1 }).expect("a cause");
+        let (at, message) = find_cause(text, LineColumn { line, column: 1 }).expect("a cause");
         format!("{}:{}: {message}", at.line, at.column)
     }
 

@@ -7,7 +7,7 @@ fn arms_that_exclude_each_other_are_not_added_up() {
     let design = "design:\n  between:\n    speed: {levels: [slow, fast]}\n  within:\n    task: {levels: [one, two]}\n";
     let visits = |name: &str, timeline: &str| {
         let study = good(name, design, timeline);
-        study.outline(&study::EnvFactsByStage::new()).visits
+        study.make_outline(&study::EnvFactsByStage::new()).visits
     };
     let arm = |id: &str, when: &str, pages: usize| {
         let pages: Vec<String> = (0..pages).map(|at| page(&format!("{id}{at}"))).collect();
@@ -34,7 +34,7 @@ fn arms_that_exclude_each_other_are_not_added_up() {
 fn arms_that_exclude_each_other_by_answers_are_not_added_up() {
     let visits = |name: &str, timeline: &str| {
         let study = good(name, "", timeline);
-        study.outline(&study::EnvFactsByStage::new()).visits
+        study.make_outline(&study::EnvFactsByStage::new()).visits
     };
     let form = |id: &str, element: &str| {
         format!(

@@ -20,7 +20,7 @@ fn only_people_with_equal_bindings_can_become_a_group() {
         let own = drawn(&study, number).own;
         let at = Progress::new(&study, own.clone());
         companies
-            .entry(at.company(&study))
+            .entry(at.describe_company(&study))
             .or_default()
             .insert(own.orders["layout"][0].clone());
     }
@@ -41,7 +41,7 @@ fn rooms(name: &str, lobby: &str, play: &str) -> usize {
     let study = good(name, design, &format!("{timeline}{how}"));
     let companies = (0..20).map(|number| {
         let own = drawn(&study, number).own;
-        Progress::new(&study, own).company(&study)
+        Progress::new(&study, own).describe_company(&study)
     });
     companies.collect::<BTreeSet<_>>().len()
 }
@@ -184,7 +184,7 @@ fn a_lobby_has_as_many_rooms_as_the_people_who_reach_it_have_levels() {
     let design = "design:\n  between:\n    arm: {levels: [human, agent]}\n    speed: {levels: [slow, fast]}\n";
     let rooms = |name: &str, timeline: &str| {
         let study = good(name, design, timeline);
-        let outline = study.outline(&study::EnvFactsByStage::new());
+        let outline = study.make_outline(&study::EnvFactsByStage::new());
         let [lobby] = &outline.lobbies[..] else {
             panic!("{:?}", outline.lobbies);
         };

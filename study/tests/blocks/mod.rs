@@ -66,7 +66,7 @@ fn drawn(study: &Study, number: u64) -> Assignment {
 
 /// The ids of a route, one after the other, without the end.
 fn walk(study: &Study, assignment: &Assignment) -> String {
-    let route = study::timeline::route(study, assignment);
+    let route = study::timeline::make_route(study, assignment);
     let ids = route
         .iter()
         .map(|visit| study.timeline[usize::from(visit.stage)].id.as_str());
@@ -166,7 +166,7 @@ fn copies_are_made_for_each_value_and_then_repeated() {
     );
     let assignment = drawn(&study, 0);
     assert_eq!(walk(&study, &assignment), "abababab");
-    let route = study::timeline::route(&study, &assignment);
+    let route = study::timeline::make_route(&study, &assignment);
     let sizes: Vec<&str> = (route.iter())
         .filter_map(|visit| visit.bindings.get("size"))
         .map(|level| level.name.as_str())
@@ -237,7 +237,7 @@ fn names_stand_for_the_levels_that_were_drawn() {
     };
     let speed = &assignment.own.levels["speed"];
     let hz = if speed == "slow" { 5 } else { 10 };
-    for (visit, layout) in study::timeline::route(&study, &assignment)
+    for (visit, layout) in study::timeline::make_route(&study, &assignment)
         .iter()
         .zip(&assignment.own.orders["layout"])
     {
@@ -457,7 +457,7 @@ fn a_guard_is_asked_when_its_copy_is_reached() {
         let played = Episode {
             score: 3,
             ticks: 9,
-            ..Episode::unplayed(EndReason::Played)
+            ..Episode::unplayed_facts(EndReason::Played)
         };
         while at.outcome(&study).is_none() {
             let stage = at.stage(&study);

@@ -127,8 +127,8 @@ proptest! {
         };
         let given = [Answer { name: "why".into(), value: "\"so\"".into() }];
         let group = UnitAssignment { seed: !seed, ..UnitAssignment::default() };
-        let played = Episode { score: 1, ticks: 9, ..Episode::unplayed(EndReason::Played) };
-        let [left, failed] = [EndReason::PartnerLeft, EndReason::Technical].map(Episode::unplayed);
+        let played = Episode { score: 1, ticks: 9, ..Episode::unplayed_facts(EndReason::Played) };
+        let [left, failed] = [EndReason::PartnerLeft, EndReason::Technical].map(Episode::unplayed_facts);
         let mut at = Progress::new(&study, UnitAssignment { seed, ..UnitAssignment::default() });
         let mut noise = noise.into_iter().enumerate();
         for _ in 0..study::timeline::MAX_VISITS {

@@ -476,7 +476,7 @@ fn warnings(name: &str, changes: &[(&str, &str)]) -> Vec<String> {
     }
     folder.write("study.yaml", &text);
     let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
-    let found = study.warnings(&study::EnvFactsByStage::new());
+    let found = study.list_warnings(&study::EnvFactsByStage::new());
     found.iter().map(ToString::to_string).collect()
 }
 

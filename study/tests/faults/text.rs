@@ -108,7 +108,7 @@ fn text_fields_take_scalars_as_they_are_written() {
     folder.write("study.yaml", STUDY.replace("title: Small", "title: No"));
     let study = study::load(&folder.path).expect("a good study");
     assert_eq!(
-        (study.title.usual(), study.version.as_str()),
+        (study.title.usual_text(), study.version.as_str()),
         ("No", "1.10")
     );
 }

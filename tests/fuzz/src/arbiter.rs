@@ -89,11 +89,11 @@ fn play(bytes: &[u8]) -> Server {
         let Some(episode) = episode else { continue };
         let bytes = file.copy();
         let read = log::read_log(&bytes).expect("what was written can be read");
-        assert!(!read.torn && read.through == episode.through());
+        assert!(!read.torn && read.through == episode.recorded_through());
         assert!(read.changes().eq(episode.changes()));
         let again = Episode::recover_from(Box::new(Memory::of(bytes)), no_module)
             .expect("what was written can be taken up again");
-        assert_eq!(again.through(), episode.through());
+        assert_eq!(again.recorded_through(), episode.recorded_through());
     }
     server
 }
@@ -176,7 +176,7 @@ impl Server {
             None => Entry::Open,
         };
         self.pages[who].conn = Some(conn);
-        let mut hello = ClientMessage::hello(entry);
+        let mut hello = ClientMessage::make_hello(entry);
         if let ClientMessage::Hello { key, .. } = &mut hello {
             *key = page_key().verifying_key().to_bytes();
         }

@@ -19,7 +19,7 @@ pub fn host(bytes: &[u8]) {
     while !bytes.is_empty() {
         // A pipe gives no more than is missing once the length is known.
         let piece = usize::from(first)
-            .clamp(1, buffer.missing().max(1))
+            .clamp(1, buffer.missing_bytes().max(1))
             .min(bytes.len());
         let (now, rest) = bytes.split_at(piece);
         bytes = rest;
@@ -27,8 +27,8 @@ pub fn host(bytes: &[u8]) {
             Ok(false) => {}
             Err(_) => return,
             Ok(true) => {
-                assert_eq!(buffer.missing(), 0);
-                if let Ok((kind, body)) = buffer.answer() {
+                assert_eq!(buffer.missing_bytes(), 0);
+                if let Ok((kind, body)) = buffer.read_answer() {
                     // A refusal ends the world.
                     if read(kind, body).is_err() {
                         return;

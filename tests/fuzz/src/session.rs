@@ -221,7 +221,7 @@ impl Match {
                 std::iter::from_fn(|| Some(session.poll_transmit()?.bytes.to_vec())).collect();
             while session.poll_event().is_some() {}
             session.preview(|_| ());
-            session.seen((self.now_us / 1_000) as u32, false);
+            session.record_frame((self.now_us / 1_000) as u32, false);
             let room = QUEUE.saturating_sub(self.peers[1 - who].inbox.len());
             self.peers[1 - who]
                 .inbox
@@ -316,7 +316,7 @@ impl Match {
         };
         match self.archive.take_seat(Seat(who as u8), controller) {
             Ok(change) => self.tell_change(change),
-            Err(error) => assert!(self.archive.over().is_some(), "not taken: {error}"),
+            Err(error) => assert!(self.archive.ending_so_far().is_some(), "not taken: {error}"),
         }
     }
 
@@ -540,7 +540,10 @@ mod tests {
     #[test]
     fn the_steady_seed_plays_to_the_end() {
         let game = seed("steady");
-        assert_eq!(game.archive.over().map(|end| end.ticks.0), Some(HORIZON));
+        assert_eq!(
+            game.archive.ending_so_far().map(|end| end.ticks.0),
+            Some(HORIZON)
+        );
         for peer in game.peers {
             assert_eq!(peer.session.ended().map(|tick| tick.0), Some(HORIZON));
         }
@@ -570,6 +573,9 @@ mod tests {
             .map(|c| &c.controller)
             .collect();
         assert_eq!(hands.len(), 5, "{hands:?}");
-        assert_eq!(game.archive.over().map(|end| end.ticks.0), Some(HORIZON));
+        assert_eq!(
+            game.archive.ending_so_far().map(|end| end.ticks.0),
+            Some(HORIZON)
+        );
     }
 }

@@ -57,8 +57,8 @@ fn read(bytes: &[u8]) -> Option<Form> {
     });
     let typed: Values = typed.collect();
     for values in [Values::new(), form.defaults(), typed] {
-        let (shown, kept) = form.shown(&values);
-        let problems = form.problems(&values);
+        let (shown, kept) = form.shown_items(&values);
+        let problems = form.list_problems(&values);
         assert_eq!(
             (shown.len(), problems.len()),
             (form.pages.len(), form.pages.len())
@@ -68,7 +68,7 @@ fn read(bytes: &[u8]) -> Option<Form> {
             assert!(problems.iter().all(|(item, _)| shown[*item]));
         }
         assert!(kept.keys().all(|name| values.contains_key(name)));
-        assert_eq!(form.shown(&kept).1, kept, "what is kept shows itself");
+        assert_eq!(form.shown_items(&kept).1, kept, "what is kept shows itself");
     }
     Some(form)
 }

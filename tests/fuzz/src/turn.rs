@@ -135,7 +135,7 @@ impl Bench {
             4 => self.relay.handle_timeout(self.now_us),
             _ => {}
         }
-        assert!(self.relay.allocations() <= self.limits.allocations);
+        assert!(self.relay.allocation_count() <= self.limits.allocations);
     }
 
     /// A client sends a datagram, or its stream brings some bytes.
@@ -269,7 +269,7 @@ mod tests {
             let seeds = crate::seeds("turn");
             let found = seeds.into_iter().find(|(name, _)| name == seed);
             let bench = play(&found.unwrap().1);
-            (bench.relay.allocations(), bench.passed)
+            (bench.relay.allocation_count(), bench.passed)
         };
         assert_eq!(reached("binding"), (0, 0));
         assert_eq!(reached("allocate-unsigned"), (0, 0));

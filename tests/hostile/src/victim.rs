@@ -52,7 +52,7 @@ impl Victim {
     /// The reason why they cannot continue, if they are stuck.
     pub(crate) fn stuck(&self) -> Option<String> {
         match self {
-            Self::Bot(bot) => bot.stuck(),
+            Self::Bot(bot) => bot.stuck_stage(),
             Self::Browser(browser) => browser.state().stuck,
         }
     }

@@ -346,7 +346,7 @@ impl World {
             ensure!(
                 outcome.as_deref() == Some("completed"),
                 "an honest page ends as {outcome:?} without any attack: {:?}",
-                person.stuck()
+                person.stuck_stage()
             );
         }
         Ok(())

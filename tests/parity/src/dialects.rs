@@ -186,7 +186,7 @@ impl Moment<'_> {
         check.field("digest", digest, self.frame.digest);
         let ground = self.world.ground(&state);
         let margin = self.world.kitchen().margin as i64;
-        let at = |cell: u16| ground.place(cell).map(|at| at as i64 - margin);
+        let at = |cell: u16| ground.column_and_row(cell).map(|at| at as i64 - margin);
         let players = state.cooks.iter().map(|cook| {
             let [x, y] = at(cook.cell);
             (x, y, cook.facing, letters(cook.held))

@@ -3,12 +3,12 @@
 use anyhow::{Context, Result};
 use env_core::Environment;
 use env_core::digest::Fnv1a;
-use env_core::envs::build;
+use env_core::envs::build_environment;
 use env_core::envs::goal_finding::GoalFinding;
 use env_core::envs::kitchen::Kitchens;
 use env_core::envs::kitchen::params::{First, Second};
 use env_core::envs::search_rescue::SearchRescue;
-use env_core::grid::random_draws::{MAX_ROLLS, preview};
+use env_core::grid::random_draws::{MAX_ROLLS, preview_draws};
 use env_core::grid::{Grid, State};
 
 use crate::compare::{Check, Tally, bits};
@@ -31,14 +31,34 @@ pub(crate) fn play(
     tally: &mut Tally,
 ) -> Result<()> {
     match target.id {
-        Kitchens::<First>::ID => {
-            play_grid(build::<Kitchens<First>>, target, recording, host, tally)
-        }
-        Kitchens::<Second>::ID => {
-            play_grid(build::<Kitchens<Second>>, target, recording, host, tally)
-        }
-        GoalFinding::ID => play_grid(build::<GoalFinding>, target, recording, host, tally),
-        SearchRescue::ID => play_grid(build::<SearchRescue>, target, recording, host, tally),
+        Kitchens::<First>::ID => play_grid(
+            build_environment::<Kitchens<First>>,
+            target,
+            recording,
+            host,
+            tally,
+        ),
+        Kitchens::<Second>::ID => play_grid(
+            build_environment::<Kitchens<Second>>,
+            target,
+            recording,
+            host,
+            tally,
+        ),
+        GoalFinding::ID => play_grid(
+            build_environment::<GoalFinding>,
+            target,
+            recording,
+            host,
+            tally,
+        ),
+        SearchRescue::ID => play_grid(
+            build_environment::<SearchRescue>,
+            target,
+            recording,
+            host,
+            tally,
+        ),
         id => Err(Unsupported(format!("the environment `{id}`")).into()),
     }
 }
@@ -203,7 +223,7 @@ impl<W: Recorded> Player<'_, W> {
     fn compare_draws(&self, check: &mut Check<'_>, before: &State<W::Extra>, step: &Step) {
         let seats = step.prio.len();
         let mut rolls = vec![0.0; self.grid.world().rolls()];
-        let (key, ranks) = preview(&before.draws, seats, &mut rolls);
+        let (key, ranks) = preview_draws(&before.draws, seats, &mut rolls);
         if let Some(recorded) = step.key {
             check.field("key", recorded, key);
         }

@@ -353,7 +353,7 @@ pub(crate) fn show<W: Recorded>(
         }
     };
     let place = |agent: &Agent| {
-        let (row, col) = tables.place(agent.cell);
+        let (row, col) = tables.column_and_row(agent.cell);
         [row as i64, col as i64]
     };
     let wide = |bytes: &[u8]| bytes.iter().map(|&byte| i64::from(byte)).collect();

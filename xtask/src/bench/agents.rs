@@ -17,13 +17,13 @@ const ORT: &str = "onnxruntime-web@1.22.0";
 pub(super) fn measure(workspace: &Workspace) -> Result<Vec<Figure>> {
     let folder = workspace.target.join("bench-agents");
     let mut figures = Vec::new();
-    let mut python = exports::torch(workspace)?.command(workspace, "python");
+    let mut python = exports::set_up_torch(workspace)?.command(workspace, "python");
     python.arg("onnx/benches/agents.py").arg(&folder);
     gather("agents, onnxruntime", &mut python, &mut figures)?;
     let mut cargo = workspace.cargo(&["bench", "-p", "onnx", "--bench", "decision"]);
     gather("agents, native", cargo.env("AGENTS", &folder), &mut figures)?;
-    let chromium = setup::browser(workspace)?;
-    let ours = build::bindings(workspace, "policy", "decision")?;
+    let chromium = setup::find_chromium(workspace)?;
+    let ours = build::make_bindings(workspace, "policy", "decision")?;
     let ort = install_ort(workspace)?;
     let mut node = workspace.node(&chromium);
     node.arg("tests/e2e/bench_agents.mjs");
@@ -40,7 +40,7 @@ pub(super) fn measure(workspace: &Workspace) -> Result<Vec<Figure>> {
 fn dialects(workspace: &Workspace, figures: &mut Vec<Figure>) -> Result<()> {
     let mut cargo = workspace.cargo(&["bench", "-p", "batch", "--bench", "batch"]);
     gather("dialects", cargo.args(["--", "dialects"]), figures)?;
-    let (mut originals, _) = peers::originals(workspace);
+    let (mut originals, _) = peers::measure_originals(workspace);
     figures.append(&mut originals);
     Ok(())
 }
@@ -48,7 +48,7 @@ fn dialects(workspace: &Workspace, figures: &mut Vec<Figure>) -> Result<()> {
 /// Minutes until the example has learned to deliver 7.5 soups an episode.
 fn training(workspace: &Workspace) -> Result<Figure> {
     let model = workspace.target.join("bench-agents/self_play.onnx");
-    let venv = python::installed(workspace)?;
+    let venv = python::set_up_installed(workspace)?;
     let mut train = venv.command(workspace, "python");
     train.args(["examples/train-overcooked/train.py", "self-play"]);
     train.arg(model).args(["--minutes", "2", "--seed", "1"]);

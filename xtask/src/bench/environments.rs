@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::plot::{self, Point};
 use super::{DOCUMENT, gather, peers};
-use crate::figures::{Figure, machine, object, record, table};
+use crate::figures::{Figure, as_object, describe_machine, record, table};
 use crate::options::Options;
 use crate::workspace::{Workspace, output, say};
 use crate::{build, setup};
@@ -61,7 +61,7 @@ pub(super) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
     let ratios = ratios(&figures);
     figures.extend(ratios);
     let date = output(workspace.command("date").args(["-u", "+%Y-%m-%d"]))?;
-    let (machine, date) = (machine(), date.trim());
+    let (machine, date) = (describe_machine(), date.trim());
     if options.has("json") {
         println!("{}", json(&figures, &points, &missing, &machine, date));
     } else {
@@ -110,8 +110,8 @@ fn python(workspace: &Workspace, figures: &mut Vec<Figure>) -> Result<()> {
 
 /// The module in the browsers that are there.
 fn engines(workspace: &Workspace, figures: &mut Vec<Figure>) -> Result<()> {
-    let chromium = setup::browser(workspace)?;
-    build::modules(workspace)?;
+    let chromium = setup::find_chromium(workspace)?;
+    build::build_modules(workspace)?;
     let module = workspace
         .target
         .join(setup::WASM)
@@ -122,7 +122,7 @@ fn engines(workspace: &Workspace, figures: &mut Vec<Figure>) -> Result<()> {
         .arg(module);
     node.arg("--browser")
         .arg(format!("Chromium={}", chromium.display()));
-    match setup::firefox() {
+    match setup::find_firefox() {
         Some(firefox) => {
             node.arg("--browser")
                 .arg(format!("Firefox={}", firefox.display()));
@@ -176,7 +176,7 @@ fn json(
     machine: &str,
     date: &str,
 ) -> Value {
-    let mut object = object(figures, machine, date);
+    let mut object = as_object(figures, machine, date);
     object["series"] = points.iter().map(Point::json).collect();
     object["missing"] = json!(missing);
     object

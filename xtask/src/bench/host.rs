@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 
 use super::{DOCUMENT, gather};
-use crate::figures::{machine, object, record, table};
+use crate::figures::{as_object, describe_machine, record, table};
 use crate::options::Options;
 use crate::workspace::{Workspace, output, say};
 use crate::{build, hosts, setup};
@@ -22,13 +22,13 @@ pub(super) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
     }
     gather("host", &mut bench, &mut figures)?;
     gather("host, in a page", &mut in_page(workspace)?, &mut figures)?;
-    let mut python = workspace.node(&setup::browser(workspace)?);
+    let mut python = workspace.node(&setup::find_chromium(workspace)?);
     python.arg("tests/e2e/bench_python.mjs");
     gather("Python in the page", &mut python, &mut figures)?;
     let date = output(workspace.command("date").args(["-u", "+%Y-%m-%d"]))?;
-    let (machine, date) = (machine(), date.trim());
+    let (machine, date) = (describe_machine(), date.trim());
     if options.has("json") {
-        println!("{}", object(&figures, &machine, date));
+        println!("{}", as_object(&figures, &machine, date));
     } else {
         println!("{machine}, {date}\n{}", table(&figures));
     }
@@ -45,11 +45,11 @@ pub(super) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
 
 /// The program that measures in a page, with the release build of the server.
 fn in_page(workspace: &Workspace) -> Result<Command> {
-    let chromium = setup::browser(workspace)?;
-    build::all(workspace, false)?;
+    let chromium = setup::find_chromium(workspace)?;
+    build::build_all(workspace, false)?;
     let mut node = workspace.node(&chromium);
     node.arg("tests/e2e/bench_host.mjs");
-    if let Some(python) = hosts::python(workspace) {
+    if let Some(python) = hosts::find_python(workspace) {
         node.env("COPLAY_PYTHON", python).arg("--heavy");
     }
     Ok(node)

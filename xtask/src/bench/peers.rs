@@ -79,9 +79,9 @@ pub(super) fn measure(workspace: &Workspace) -> (Vec<Figure>, Vec<&'static str>)
 }
 
 /// The figures of the originals of dialects, and the names of those that could not be run here.
-pub(super) fn originals(workspace: &Workspace) -> (Vec<Figure>, Vec<&'static str>) {
+pub(super) fn measure_originals(workspace: &Workspace) -> (Vec<Figure>, Vec<&'static str>) {
     all(ORIGINALS.iter().map(|&(name, script, argument)| {
-        let install = || record::original(workspace, name);
+        let install = || record::fetch_original(workspace, name);
         (name, one(workspace, name, install, script, &[argument]))
     }))
 }

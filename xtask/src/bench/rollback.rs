@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::DOCUMENT;
 use crate::build;
-use crate::figures::{machine, section};
+use crate::figures::{describe_machine, make_section};
 use crate::options::Options;
 use crate::workspace::{Workspace, output, say};
 
@@ -26,7 +26,7 @@ struct Row {
 pub(super) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
     let rows = measure(workspace)?;
     let date = output(workspace.command("date").args(["-u", "+%Y-%m-%d"]))?;
-    let (machine, date) = (machine(), date.trim());
+    let (machine, date) = (describe_machine(), date.trim());
     if options.has("json") {
         println!("{}", object(&rows, &machine, date));
     } else {
@@ -40,7 +40,7 @@ pub(super) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
             "Command: `cargo xtask bench rollback --write`.\n\n{}",
             table(&rows)
         );
-        fs::write(&path, section(&old, &title, &text))
+        fs::write(&path, make_section(&old, &title, &text))
             .with_context(|| format!("writing {DOCUMENT}"))?;
         say(format_args!("wrote {DOCUMENT}"));
     }
@@ -63,7 +63,7 @@ fn measure(workspace: &Workspace) -> Result<Vec<Row>> {
         "seats",
     ];
     read(&output(&mut workspace.cargo(&order))?, &mut rows);
-    let folder = build::bindings(workspace, "rollback", "versus")?;
+    let folder = build::make_bindings(workspace, "rollback", "versus")?;
     // Each in a separate process: some replace the clocks.
     for kinds in [
         &["costs"][..],
@@ -154,5 +154,5 @@ fn shown(value: f64) -> String {
         size if size >= 10.0 => 1,
         _ => 2,
     };
-    crate::figures::grouped(&format!("{value:.digits$}"))
+    crate::figures::group_digits(&format!("{value:.digits$}"))
 }

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
 use super::DOCUMENT;
-use crate::figures::{Figure, machine, section};
+use crate::figures::{Figure, describe_machine, make_section};
 use crate::options::Options;
 use crate::workspace::{Workspace, output, run, say};
 
@@ -64,7 +64,7 @@ pub(super) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
         crowds.push(measure(workspace, *sessions, true)?);
     }
     let date = output(workspace.command("date").args(["-u", "+%Y-%m-%d"]))?;
-    let (machine, date) = (machine(), date.trim());
+    let (machine, date) = (describe_machine(), date.trim());
     if options.has("json") {
         println!("{}", object(&crowds, &machine, date));
     } else {
@@ -78,7 +78,7 @@ pub(super) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
             "Command: `cargo xtask bench server --write`.\n\n{}",
             table(&crowds)
         );
-        fs::write(&path, section(&old, &title, &text))
+        fs::write(&path, make_section(&old, &title, &text))
             .with_context(|| format!("writing {DOCUMENT}"))?;
         say(format_args!("wrote {DOCUMENT}"));
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Release, SUMS, archive, find, sums};
 use crate::python::{Venv, create};
-use crate::tally::{Count, counted};
+use crate::tally::{Count, run_counted};
 use crate::workspace::{Workspace, output, run, say};
 
 /// Runs a study and a training step where the wheel is installed. It prints `N passed in 1.5s`.
@@ -178,7 +178,7 @@ fn try_wheel(workspace: &Workspace, wheel: &Path, count: &mut Count) -> Result<(
         python.env("PATH", "/usr/bin:/bin");
     }
     let before = count.passed;
-    counted(&mut python, count)?;
+    run_counted(&mut python, count)?;
     if count.passed == before {
         bail!("the trial of the wheel counted nothing");
     }

@@ -184,7 +184,7 @@ pub(super) const MAY_KNOW: [(&str, &[&str]); 40] = [
 ];
 
 /// Checks what `cargo metadata` says of dependencies against the table, both ways; those of tests alone may go anywhere.
-pub(super) fn arrows(metadata: &Value) -> Vec<Finding> {
+pub(super) fn check_arrows(metadata: &Value) -> Vec<Finding> {
     compare(metadata, &MAY_KNOW)
 }
 

@@ -8,9 +8,9 @@ use anyhow::{Context as _, Result};
 use super::circles::Crate;
 use super::names::public_types;
 use super::rust::RustFile;
-use super::summaries::clauses;
+use super::summaries::find_clauses;
 use super::{RustFiles, Tree, texts};
-use crate::figures::{Figure, machine, replace_section};
+use crate::figures::{Figure, describe_machine, replace_section};
 use crate::setup::WASM;
 use crate::workspace::{Workspace, output, run};
 
@@ -165,7 +165,7 @@ fn naming(files: &RustFiles, crates: &[(&str, String)]) -> Vec<Figure> {
     let shared = types.values().map(|owners| owners.len());
     let shared: usize = shared.filter(|owners| *owners > 1).sum();
     let summaries: usize = files.values().map(|file| file.summaries.len()).sum();
-    let relative: usize = files.values().map(|file| clauses(file).count()).sum();
+    let relative: usize = files.values().map(|file| find_clauses(file).count()).sum();
     let figure = |name: &str, part: usize, all: usize| {
         Figure::new("naming", name.to_owned(), percent(part, all), "%")
     };
@@ -243,7 +243,7 @@ pub(super) fn record(page: &str, figures: &[Figure], title: &str) -> String {
     }
     let body = format!(
         "{INTRODUCTION}\nThe last column was measured on {}.\n\n{}",
-        machine(),
+        describe_machine(),
         table(&columns)
     );
     replace_section(page, SECTION, &body)

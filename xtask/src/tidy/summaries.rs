@@ -9,7 +9,7 @@ const CLAUSES: [&str; 6] = ["What", "Who", "Whom", "Whose", "Whence", "Whether"]
 /// Checks the summaries of every file.
 pub(super) fn check(tree: &Tree, files: &RustFiles) -> Vec<Finding> {
     let rust = files.iter().flat_map(|(path, file)| {
-        let found = clauses(file);
+        let found = find_clauses(file);
         found.map(move |clause| finding(path, clause))
     });
     let python = tree.iter().filter(|(path, _)| path.ends_with(".py"));
@@ -26,7 +26,7 @@ fn finding(path: &str, (line, word): (usize, &str)) -> Finding {
 }
 
 /// The lines of the summaries that begin with such a word, and the word.
-pub(super) fn clauses(file: &RustFile) -> impl Iterator<Item = (usize, &'static str)> {
+pub(super) fn find_clauses(file: &RustFile) -> impl Iterator<Item = (usize, &'static str)> {
     let summaries = file.summaries.iter();
     summaries.filter_map(|summary| Some((summary.line, clause_at_start(&summary.text)?)))
 }
@@ -52,7 +52,7 @@ mod tests {
     fn a_summary_that_is_a_clause_is_found() {
         let text = "/// What is there.\n/// More.\nstruct A;\n/// Whatever.\nstruct B;\n/// Fine.\n/// What follows.\nstruct C;\n/// What's it.\nstruct D;";
         let file = RustFile::read(text).unwrap();
-        let found: Vec<_> = clauses(&file).collect();
+        let found: Vec<_> = find_clauses(&file).collect();
         assert_eq!(found, [(1, "What"), (9, "What")]);
     }
 

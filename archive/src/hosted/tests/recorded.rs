@@ -73,7 +73,7 @@ fn recorded(keeps_observations: bool) -> (Log, Vec<Moment>) {
     // With this seed, the person stands in nobody's way.
     let header = Header {
         seed: 43,
-        ..hosted([ai("cook"), PERSON], TICKS)
+        ..hosted([ai_controller("cook"), PERSON], TICKS)
     };
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
     let mut chooser = Chooser::new(&header, ONE);
@@ -264,7 +264,7 @@ fn more_observations_than_ticks_are_refused() {
 #[test]
 fn views_are_counted_for_a_seat_whoever_has_it_and_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
-    let header = hosted([ai("cook"), PERSON], TICKS);
+    let header = hosted([ai_controller("cook"), PERSON], TICKS);
     let mut episode = Episode::create(dir.path(), header).unwrap();
     look(&mut episode, true, false);
     flush(&mut episode);

@@ -326,14 +326,15 @@ fn kinds_and_nothing(set: u64) -> Vec<KindId> {
 
 #[cfg(test)]
 mod tests {
-    use env_core::envs::build;
+    use env_core::envs::build_environment;
     use env_core::envs::overcooked::Overcooked;
 
     use super::*;
 
     #[test]
     fn lanes_play_plain_kitchens_and_no_others() {
-        let plan = |json: &str| Plan::new(&build::<Overcooked>(json.as_bytes()).unwrap());
+        let plan =
+            |json: &str| Plan::new(&build_environment::<Overcooked>(json.as_bytes()).unwrap());
         for layout in ["cramped_room", "counter_circuit", "forced_coordination"] {
             assert!(
                 plan(&format!(r#"{{"layout":"{layout}"}}"#)).is_some(),

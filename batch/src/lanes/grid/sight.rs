@@ -6,9 +6,9 @@ use env_core::grid::{EMPTY, KindId, Observer, Source, Tables};
 
 use super::block::{Block, Contents, Screen};
 use super::plan::Plan;
-use super::step::front;
+use super::step::cell_in_front;
 use super::turn::{Lines, WIDTH, turn};
-use crate::lanes::bytes::{Bytes, LANES, lanes, map, mask};
+use crate::lanes::bytes::{Bytes, LANES, each_lane, map, mask};
 
 /// Instances whose rows are written together.
 const GROUP: usize = 16;
@@ -79,7 +79,7 @@ impl Sight {
         let floor = floor.map(|place| [place.cell / plan.cols, place.cell % plan.cols]);
         let around = (0..plan.floors).map(|place| {
             Direction::ALL.map(|direction| {
-                let front = tables.front(plan.places[place].cell.into(), direction);
+                let front = tables.cell_in_front(plan.places[place].cell.into(), direction);
                 plan.place(front).filter(|&front| front < plan.floors)
             })
         });
@@ -155,7 +155,7 @@ impl Plan {
 
     /// The cell beside a floor place.
     fn beside(&self, place: usize, side: Direction) -> u8 {
-        front(self.cols, self.places[place].cell, side as u8)
+        cell_in_front(self.cols, self.places[place].cell, side as u8)
     }
 
     /// Finds the numbers of a source that is about an agent, or about the grid.
@@ -237,12 +237,12 @@ impl<const SEATS: usize> Scratch<SEATS> {
                 *stands = map(|lane| mask(cells.0[lane] == cell));
                 let here = *stands;
                 let [place_row, place_col] = sight.floor[place];
-                lanes(|lane| row.0[lane] |= here.0[lane] & place_row);
-                lanes(|lane| col.0[lane] |= here.0[lane] & place_col);
+                each_lane(|lane| row.0[lane] |= here.0[lane] & place_row);
+                each_lane(|lane| col.0[lane] |= here.0[lane] & place_col);
                 for (taken, front) in taken.iter_mut().zip(sight.around[place]) {
                     if let Some(front) = front {
                         let lying = &block.lying[front];
-                        lanes(|lane| {
+                        each_lane(|lane| {
                             taken.0[lane] |= here.0[lane] & mask(lying.0[lane] != EMPTY);
                         });
                     }
@@ -265,7 +265,7 @@ impl<const SEATS: usize> Scratch<SEATS> {
                 let facing = &block.facing[agent];
                 let mut sum = Bytes::ZERO;
                 for (direction, value) in (0..).zip(values).filter(|&(_, value)| value != 0) {
-                    lanes(|lane| sum.0[lane] |= mask(facing.0[lane] == direction) & value);
+                    each_lane(|lane| sum.0[lane] |= mask(facing.0[lane] == direction) & value);
                 }
                 sum
             }
@@ -294,7 +294,7 @@ impl<const SEATS: usize> Scratch<SEATS> {
                 let mut sum = Bytes::ZERO;
                 for &(place, pot) in places {
                     let (stands, is_in) = (&self.stands[agent][place], &self.stages[pot][stage]);
-                    lanes(|lane| sum.0[lane] |= stands.0[lane] & is_in.0[lane] & 1);
+                    each_lane(|lane| sum.0[lane] |= stands.0[lane] & is_in.0[lane] & 1);
                 }
                 sum
             }
@@ -322,7 +322,7 @@ impl<const SEATS: usize> Scratch<SEATS> {
         let mut sum = Bytes::ZERO;
         for &(place, value) in places {
             let stands = &self.stands[agent][place];
-            lanes(|lane| sum.0[lane] |= stands.0[lane] & value);
+            each_lane(|lane| sum.0[lane] |= stands.0[lane] & value);
         }
         sum
     }

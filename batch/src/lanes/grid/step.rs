@@ -7,7 +7,7 @@ use env_core::grid::{Act, EMPTY};
 
 use super::block::{Block, Contents};
 use super::plan::{ACTIONS, LaneReward, Plan, Pot, REACH, code};
-use crate::lanes::bytes::{Bytes, LANES, lanes, map, mask, one_of, select};
+use crate::lanes::bytes::{Bytes, LANES, each_lane, map, mask, one_of, select_byte};
 use crate::lanes::gains::Gains;
 
 /// No cell: what a hand that does not act faces.
@@ -23,7 +23,7 @@ struct Interactions {
 
 /// Advances every lane; `actions` is `[lane, seat]`.
 #[inline(always)]
-pub(super) fn step<const SEATS: usize>(
+pub(super) fn step_block<const SEATS: usize>(
     plan: &Plan,
     block: &mut Block<SEATS>,
     actions: &[[Action; SEATS]; LANES],
@@ -40,9 +40,9 @@ pub(super) fn step<const SEATS: usize>(
         }
     }
     if gains.any {
-        lanes(|lane| block.score[lane] += scored[lane]);
+        each_lane(|lane| block.score[lane] += scored[lane]);
     }
-    lanes(|lane| block.steps[lane] = block.steps[lane].saturating_add(1));
+    each_lane(|lane| block.steps[lane] = block.steps[lane].saturating_add(1));
     gains.over = map(|lane| u8::from(block.steps[lane] >= plan.horizon));
 }
 
@@ -89,9 +89,9 @@ fn tick<const SEATS: usize>(plan: &Plan, block: &mut Block<SEATS>) {
 
 /// The cell in front of a cell; nobody stands at the border.
 #[inline(always)]
-pub(super) fn front(cols: u8, cell: u8, facing: u8) -> u8 {
-    let stride = select(mask(facing & 1 == 1), cols, 1);
-    let stride = select(mask(facing & 2 == 2), stride.wrapping_neg(), stride);
+pub(super) fn cell_in_front(cols: u8, cell: u8, facing: u8) -> u8 {
+    let stride = select_byte(mask(facing & 1 == 1), cols, 1);
+    let stride = select_byte(mask(facing & 2 == 2), stride.wrapping_neg(), stride);
     cell.wrapping_add(stride)
 }
 
@@ -101,7 +101,7 @@ fn draw_ranks<const SEATS: usize>(block: &mut Block<SEATS>) -> [Bytes; SEATS] {
     let mut ranks = [Bytes::ZERO; SEATS];
     if let [first, second] = &mut ranks[..] {
         // Two agents take one flip.
-        lanes(|lane| first.0[lane] = u8::from(block.draws[lane].flip()));
+        each_lane(|lane| first.0[lane] = u8::from(block.draws[lane].flip()));
         *second = map(|lane| 1 - first.0[lane]);
         return ranks;
     }
@@ -126,10 +126,10 @@ fn walk<const SEATS: usize>(plan: &Plan, block: &mut Block<SEATS>, actions: &[By
             // Up, down, left, right are 3, 1, 2, 0 as directions.
             let action = action.0[lane];
             let ends = mask((action == 0) | (action == 3));
-            select(mask(action < 4), action ^ (3 & ends), old.0[lane])
+            select_byte(mask(action < 4), action ^ (3 & ends), old.0[lane])
         });
         block.facing[seat] = facing;
-        targets[seat] = map(|lane| front(plan.cols, cell.0[lane], facing.0[lane]));
+        targets[seat] = map(|lane| cell_in_front(plan.cols, cell.0[lane], facing.0[lane]));
     }
     let mut free = [Bytes::ZERO; SEATS];
     for (place, lying) in plan.places[..plan.floors].iter().zip(&block.lying) {
@@ -143,7 +143,7 @@ fn walk<const SEATS: usize>(plan: &Plan, block: &mut Block<SEATS>, actions: &[By
     }
     let from = block.cell;
     let mut to = from;
-    lanes(|lane| {
+    each_lane(|lane| {
         let mut cells: [u8; SEATS] = std::array::from_fn(|seat| from[seat].0[lane]);
         for rank in 0..SEATS {
             for seat in 0..SEATS {
@@ -154,7 +154,7 @@ fn walk<const SEATS: usize>(plan: &Plan, block: &mut Block<SEATS>, actions: &[By
                 let way = others.fold(wants & is_next, |way, other| {
                     way & mask(cells[other] != target)
                 });
-                cells[seat] = select(way, target, cells[seat]);
+                cells[seat] = select_byte(way, target, cells[seat]);
             }
         }
         for (to, cell) in to.iter_mut().zip(cells) {
@@ -174,15 +174,15 @@ fn act<const SEATS: usize>(
 ) -> Interactions {
     let (cell, facing) = (block.cell[seat], block.facing[seat]);
     let mut faced = map(|lane| {
-        let cell = front(plan.cols, cell.0[lane], facing.0[lane]);
-        select(mask(action.0[lane] == REACH), cell, NOWHERE)
+        let cell = cell_in_front(plan.cols, cell.0[lane], facing.0[lane]);
+        select_byte(mask(action.0[lane] == REACH), cell, NOWHERE)
     });
     // Where somebody stands, a hand reaches nothing.
     for other in (0..SEATS).filter(|&other| other != seat) {
         let (stands, before) = (block.cell[other], faced);
         faced = map(|lane| {
             let is_hidden = mask(before.0[lane] == stands.0[lane]);
-            select(is_hidden, NOWHERE, before.0[lane])
+            select_byte(is_hidden, NOWHERE, before.0[lane])
         });
     }
     let held = block.held[seat];
@@ -199,7 +199,8 @@ fn act<const SEATS: usize>(
     for (pot, contents) in plan.pots.iter().zip(&mut block.pots) {
         cook(pot, contents, &faced, &held, &mut done, &mut now);
     }
-    block.held[seat] = map(|lane| select(mask(done.act.0[lane] != 0), now.0[lane], held.0[lane]));
+    block.held[seat] =
+        map(|lane| select_byte(mask(done.act.0[lane] != 0), now.0[lane], held.0[lane]));
     done
 }
 
@@ -217,7 +218,7 @@ fn hold<const SEATS: usize>(
     for (place, here) in plan.places.iter().zip(&block.lying) {
         let (place_cell, kind, here) = (place.cell, place.kind, *here);
         let fixed = mask(kind != EMPTY);
-        lanes(|lane| {
+        each_lane(|lane| {
             let hit = mask(faced.0[lane] == place_cell);
             lying.0[lane] |= hit & here.0[lane];
             on_floor.0[lane] |= hit & !fixed;
@@ -225,25 +226,25 @@ fn hold<const SEATS: usize>(
         });
     }
     let mut changes = Bytes::ZERO;
-    lanes(|lane| {
+    each_lane(|lane| {
         let (held, lying) = (held.0[lane], lying.0[lane]);
         let on_surface = mask(surface.0[lane] != EMPTY);
         let here = on_floor.0[lane] | on_surface;
         let takes = here & mask((held == EMPTY) & (lying != EMPTY));
         let puts = here & mask((held != EMPTY) & (lying == EMPTY));
-        let put = select(on_surface, code(Act::Place), code(Act::Drop));
+        let put = select_byte(on_surface, code(Act::Place), code(Act::Drop));
         done.act.0[lane] = (takes & code(Act::Take)) | (puts & put);
         done.item.0[lane] = (takes & lying) | (puts & held);
         // The act is done to the thing that is lifted from the floor.
-        done.at.0[lane] = (takes | puts) & select(on_surface, surface.0[lane], takes & lying);
+        done.at.0[lane] = (takes | puts) & select_byte(on_surface, surface.0[lane], takes & lying);
         now.0[lane] = takes & lying;
-        changes.0[lane] = select(takes | puts, faced.0[lane], NOWHERE);
+        changes.0[lane] = select_byte(takes | puts, faced.0[lane], NOWHERE);
     });
     for (place, here) in plan.places.iter().zip(&mut block.lying) {
         let (place_cell, old) = (place.cell, *here);
         // Where it changes, hand and place exchange what they hold.
         *here = map(|lane| {
-            select(
+            select_byte(
                 mask(changes.0[lane] == place_cell),
                 held.0[lane],
                 old.0[lane],
@@ -257,7 +258,7 @@ fn hold<const SEATS: usize>(
 fn take(plan: &Plan, faced: &Bytes, held: &Bytes, done: &mut Interactions, now: &mut Bytes) {
     for source in &plan.sources {
         let hit = faces(faced, &source.cells);
-        lanes(|lane| {
+        each_lane(|lane| {
             let takes = hit.0[lane] & mask(held.0[lane] == EMPTY);
             done.act.0[lane] |= takes & code(Act::Take);
             done.item.0[lane] |= takes & source.gives;
@@ -273,7 +274,7 @@ fn deliver(plan: &Plan, faced: &Bytes, held: &Bytes, done: &mut Interactions) {
     for sink in &plan.sinks {
         let hit = faces(faced, &sink.cells);
         let accepted = one_of(held, &sink.accepts);
-        lanes(|lane| {
+        each_lane(|lane| {
             let gives = hit.0[lane] & accepted.0[lane];
             done.act.0[lane] |= gives & code(Act::Deliver);
             done.item.0[lane] |= gives & held.0[lane];
@@ -297,7 +298,7 @@ fn cook(
     let (count, timer, kind) = (contents.count, contents.timer, contents.kind);
     let (mut result, mut added, mut time) = (Bytes::ZERO, Bytes::ZERO, Bytes::ZERO);
     for dish in &pot.dishes {
-        lanes(|lane| {
+        each_lane(|lane| {
             let ready = (count.0[lane] == pot.capacity)
                 & (timer.0[lane] == 0)
                 & (kind.0[lane] == dish.ingredient);
@@ -306,10 +307,10 @@ fn cook(
             let goes_in = fits & (held.0[lane] == dish.ingredient) & (count.0[lane] < pot.capacity);
             added.0[lane] |= mask(goes_in) & dish.ingredient;
             let full = mask(count.0[lane] + 1 == pot.capacity);
-            time.0[lane] |= mask(goes_in) & select(full, dish.time, pot.idle);
+            time.0[lane] |= mask(goes_in) & select_byte(full, dish.time, pot.idle);
         });
     }
-    lanes(|lane| {
+    each_lane(|lane| {
         let serves = hit.0[lane] & with.0[lane] & mask(result.0[lane] != EMPTY);
         let adds = hit.0[lane] & mask(added.0[lane] != EMPTY);
         done.act.0[lane] |= (serves & code(Act::Serve)) | (adds & code(Act::Add));
@@ -317,9 +318,12 @@ fn cook(
         done.at.0[lane] |= (serves | adds) & pot.kind;
         now.0[lane] |= serves & result.0[lane];
         contents.count.0[lane] = (count.0[lane] + (adds & 1)) & !serves;
-        contents.kind.0[lane] = select(adds, added.0[lane], kind.0[lane]) & !serves;
-        contents.timer.0[lane] =
-            select(adds, time.0[lane], select(serves, pot.idle, timer.0[lane]));
+        contents.kind.0[lane] = select_byte(adds, added.0[lane], kind.0[lane]) & !serves;
+        contents.timer.0[lane] = select_byte(
+            adds,
+            time.0[lane],
+            select_byte(serves, pot.idle, timer.0[lane]),
+        );
     });
 }
 
@@ -341,7 +345,7 @@ fn pay<const SEATS: usize>(
 ) {
     let mut due = Bytes::ZERO;
     for &(act, item, at) in &reward.does {
-        lanes(|lane| {
+        each_lane(|lane| {
             let does =
                 (done.act.0[lane] == act) & (done.item.0[lane] == item) & (done.at.0[lane] == at);
             due.0[lane] |= mask(does);
@@ -352,7 +356,7 @@ fn pay<const SEATS: usize>(
         return;
     }
     for lane in due.set() {
-        gains.note(lane, seat, number, reward.worth);
+        gains.note_gain(lane, seat, number, reward.worth);
         for (other, rewards) in gains.rewards.iter_mut().enumerate() {
             if reward.common || other == seat {
                 rewards[lane] += reward.worth;

@@ -141,7 +141,7 @@ impl<const SEATS: usize> Block<SEATS> {
 fn fits(plan: &Plan, state: &State) -> bool {
     let is_one = |cells: &[u8], cell: u16| cells.iter().any(|&other| u16::from(other) == cell);
     let is_item = |item: Item| match item {
-        Item::Soup(recipe) => plan.holds(recipe),
+        Item::Soup(recipe) => plan.has_recipe(recipe),
         _ => true,
     };
     let cook =
@@ -149,7 +149,7 @@ fn fits(plan: &Plan, state: &State) -> bool {
     let lying = |lying: &Lying| {
         is_one(&plan.counters, lying.cell) && lying.item != Item::Nothing && is_item(lying.item)
     };
-    let pot = |pot: &Pot| plan.holds(pot.contents) && pot.clock < u16::from(u8::MAX);
+    let pot = |pot: &Pot| plan.has_recipe(pot.contents) && pot.clock < u16::from(u8::MAX);
     state.cooks.len() == plan.seats
         && state.pots.len() == plan.pots.len()
         && state.ground.is_empty()

@@ -3,8 +3,8 @@
 use super::block::Block;
 use super::plan::Plan;
 use super::step::{DISH, SOUP, count_of, time_of};
-use crate::lanes::bytes::{Bytes, lanes, map, mask, one_of};
-use crate::lanes::walk::ahead;
+use crate::lanes::bytes::{Bytes, each_lane, map, mask, one_of};
+use crate::lanes::walk::cell_ahead;
 
 /// Actions of a cook: four ways, staying, and the hands.
 const ACTIONS: usize = 6;
@@ -28,16 +28,16 @@ pub(super) fn write_masks<const SEATS: usize>(plan: &Plan, block: &Block<SEATS>,
 #[inline(always)]
 fn find_effects<const SEATS: usize>(plan: &Plan, block: &Block<SEATS>, seat: usize) -> [Bytes; 2] {
     let (cell, facing, held) = (&block.cell[seat], &block.facing[seat], &block.held[seat]);
-    let front = map(|lane| ahead(plan.cols, cell.0[lane], facing.0[lane]));
+    let front = map(|lane| cell_ahead(plan.cols, cell.0[lane], facing.0[lane]));
     let mut acts = Bytes::ZERO;
     for cells in [&plan.onions, &plan.tomatoes, &plan.dishes] {
         let hit = one_of(&front, cells);
-        lanes(|lane| acts.0[lane] |= hit.0[lane] & mask(held.0[lane] == 0));
+        each_lane(|lane| acts.0[lane] |= hit.0[lane] & mask(held.0[lane] == 0));
     }
     let served = one_of(&front, &plan.serving);
-    lanes(|lane| acts.0[lane] |= served.0[lane] & mask(held.0[lane] >= SOUP));
+    each_lane(|lane| acts.0[lane] |= served.0[lane] & mask(held.0[lane] >= SOUP));
     for (&cell, lying) in plan.counters.iter().zip(&block.lying) {
-        lanes(|lane| {
+        each_lane(|lane| {
             let is_one = (held.0[lane] == 0) != (lying.0[lane] == 0);
             acts.0[lane] |= mask((front.0[lane] == cell) & is_one);
         });
@@ -45,7 +45,7 @@ fn find_effects<const SEATS: usize>(plan: &Plan, block: &Block<SEATS>, seat: usi
     let by_hand = mask(plan.starts_by_hand);
     for (&cell, pot) in plan.pots.iter().zip(&block.pots) {
         let time = time_of(plan, &pot.contents);
-        lanes(|lane| {
+        each_lane(|lane| {
             let is_ready = pot.clock.0[lane] > time.0[lane];
             let waits = mask((count_of(pot.contents.0[lane]) > 0) & !is_ready);
             let is_empty = mask(held.0[lane] == 0);

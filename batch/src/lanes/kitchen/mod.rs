@@ -105,7 +105,7 @@ impl<const SEATS: usize> Rules<SEATS> for Plan {
         actions: &[[Action; SEATS]; LANES],
         gains: &mut Gains<SEATS>,
     ) {
-        step::step(self, block, actions, gains);
+        step::step_block(self, block, actions, gains);
     }
 
     #[inline(always)]

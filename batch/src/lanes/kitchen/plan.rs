@@ -80,12 +80,17 @@ impl Plan {
         if kitchen.generated
             || !(1..=MOST_SEATS).contains(&seats)
             || ground.cells() > 255
-            || recipes.longest() > LONGEST
+            || recipes.longest_cook() > LONGEST
             || !points.iter().chain(&amounts).all(is_small)
         {
             return None;
         }
-        let cells = |tile| ground.all(tile).map(|cell| cell as u8).collect::<Vec<_>>();
+        let cells = |tile| {
+            ground
+                .cells_of(tile)
+                .map(|cell| cell as u8)
+                .collect::<Vec<_>>()
+        };
         let can_be = |&number: &u8| (1..=recipes.full).contains(&recipe_of(number).count());
         let times = numbers
             .filter(can_be)
@@ -126,7 +131,7 @@ impl Plan {
     }
 
     /// Checks whether a recipe is one that lanes can hold.
-    pub(super) fn holds(&self, recipe: Recipe) -> bool {
+    pub(super) fn has_recipe(&self, recipe: Recipe) -> bool {
         recipe_of(number_recipe(recipe)) == recipe && recipe.count() <= self.full
     }
 }
@@ -134,7 +139,9 @@ impl Plan {
 /// Finds what an ingredient in a pot is paid, by the contents before and the ingredient (onion, tomato).
 fn find_placement(recipes: &Recipes, rules: Dialect, amount: f32) -> [[f32; 2]; RECIPE_NUMBERS] {
     let pays = |from: Recipe, to: Recipe| match rules {
-        Dialect::Zsc => recipes.best(from) == recipes.best(to) || recipes.best(to) > 0.0,
+        Dialect::Zsc => {
+            recipes.best_value(from) == recipes.best_value(to) || recipes.best_value(to) > 0.0
+        }
         _ => true,
     };
     std::array::from_fn(|number| {

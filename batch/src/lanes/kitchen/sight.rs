@@ -7,7 +7,7 @@ use env_core::{Forms, Value};
 
 use super::block::{Block, Screen};
 use super::plan::Plan;
-use crate::lanes::bytes::{Bytes, lanes, map, mask};
+use crate::lanes::bytes::{Bytes, each_lane, map, mask};
 use crate::lanes::put;
 
 /// Numbers of items: nothing, onion, tomato, dish, soups.
@@ -98,7 +98,7 @@ impl Sight {
             let mut any = Bytes::ZERO;
             if self.tables.hands_replace {
                 for held in &block.held {
-                    lanes(|lane| any.0[lane] |= mask(is(held.0[lane])));
+                    each_lane(|lane| any.0[lane] |= mask(is(held.0[lane])));
                 }
             }
             any

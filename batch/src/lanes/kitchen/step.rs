@@ -5,9 +5,9 @@ use env_core::envs::overcooked_ai::INTERACT;
 
 use super::block::{Block, PotLanes};
 use super::plan::{DishPay, Plan};
-use crate::lanes::bytes::{Bytes, LANES, lanes, map, mask, one_of, select};
+use crate::lanes::bytes::{Bytes, LANES, each_lane, map, mask, one_of, select_byte};
 use crate::lanes::gains::Gains;
-use crate::lanes::walk::{reach, walk};
+use crate::lanes::walk::{reach_cells, walk_lanes};
 
 const ONION: u8 = 1;
 const TOMATO: u8 = 2;
@@ -31,7 +31,7 @@ struct Deeds {
 
 /// Advances every lane; `actions` is `[lane, seat]`.
 #[inline(always)]
-pub(super) fn step<const SEATS: usize>(
+pub(super) fn step_block<const SEATS: usize>(
     plan: &Plan,
     block: &mut Block<SEATS>,
     actions: &[[Action; SEATS]; LANES],
@@ -47,14 +47,14 @@ pub(super) fn step<const SEATS: usize>(
         let deeds = interact(plan, block, seat, action, &before);
         pay(plan, block, seat, &held, &deeds, gains);
     }
-    walk(
+    walk_lanes(
         plan.cols,
         &plan.floor,
         &actions,
         &mut block.cell,
         &mut block.facing,
     );
-    lanes(|lane| block.steps[lane] = block.steps[lane].saturating_add(1));
+    each_lane(|lane| block.steps[lane] = block.steps[lane].saturating_add(1));
     for pot in &mut block.pots {
         cook(plan, pot);
     }
@@ -71,7 +71,7 @@ pub(super) fn count_of(contents: u8) -> u8 {
 fn wanting<const SEATS: usize>(plan: &Plan, block: &Block<SEATS>, is_before: bool) -> Bytes {
     let mut wanting = Bytes::ZERO;
     for pot in &block.pots {
-        lanes(|lane| {
+        each_lane(|lane| {
             let count = count_of(pot.contents.0[lane]);
             let begun = (count > 0) & (!is_before | (count < plan.full));
             let cooks = is_before & (pot.clock.0[lane] > 0);
@@ -91,7 +91,7 @@ fn interact<const SEATS: usize>(
     before: &Bytes,
 ) -> Deeds {
     let (cell, facing, held) = (block.cell[seat], block.facing[seat], block.held[seat]);
-    let faced = reach(plan.cols, (&cell, &facing), action, INTERACT as u8);
+    let faced = reach_cells(plan.cols, (&cell, &facing), action, INTERACT as u8);
     let mut now = held;
     let dish = dispense(plan, block, &faced, &held, &mut now, before);
     lay(plan, block, &faced, &held, &mut now);
@@ -102,7 +102,7 @@ fn interact<const SEATS: usize>(
         soup: Bytes::ZERO,
     };
     let served = one_of(&faced, &plan.serving);
-    lanes(|lane| {
+    each_lane(|lane| {
         let gives = served.0[lane] & mask(held.0[lane] >= SOUP);
         deeds.delivered.0[lane] = gives & held.0[lane].wrapping_sub(SOUP - 1);
         now.0[lane] &= !gives;
@@ -126,7 +126,7 @@ fn lay<const SEATS: usize>(
     let (mut here, mut item, mut rank) = (Bytes::ZERO, Bytes::ZERO, Bytes::ZERO);
     let counters = plan.counters.iter().zip(&block.lying).zip(&block.rank);
     for ((&cell, lying), at) in counters {
-        lanes(|lane| {
+        each_lane(|lane| {
             let hit = mask(faced.0[lane] == cell);
             here.0[lane] |= hit;
             item.0[lane] |= hit & lying.0[lane];
@@ -142,20 +142,20 @@ fn lay<const SEATS: usize>(
         // Hand and counter exchange what they hold.
         *lying = map(|lane| {
             let hit = mask(faced.0[lane] == cell) & (takes.0[lane] | puts.0[lane]);
-            select(hit, held.0[lane], old.0[lane])
+            select_byte(hit, held.0[lane], old.0[lane])
         });
         // Those that lay longer move up.
         *at = map(|lane| {
             let later = takes.0[lane] & mask(old_rank.0[lane] > rank.0[lane]);
             let moved = old_rank.0[lane].wrapping_add(later);
             let hit = mask(faced.0[lane] == cell) & puts.0[lane];
-            select(hit, count.0[lane], moved)
+            select_byte(hit, count.0[lane], moved)
         });
     }
-    lanes(|lane| {
+    each_lane(|lane| {
         let (takes, puts) = (takes.0[lane], puts.0[lane]);
         block.count.0[lane] = count.0[lane].wrapping_sub(puts).wrapping_add(takes);
-        now.0[lane] = select(takes | puts, takes & item.0[lane], now.0[lane]);
+        now.0[lane] = select_byte(takes | puts, takes & item.0[lane], now.0[lane]);
     });
 }
 
@@ -171,11 +171,11 @@ fn dispense<const SEATS: usize>(
 ) -> Bytes {
     for (cells, item) in [(&plan.onions, ONION), (&plan.tomatoes, TOMATO)] {
         let hit = one_of(faced, cells);
-        lanes(|lane| now.0[lane] |= hit.0[lane] & mask(held.0[lane] == 0) & item);
+        each_lane(|lane| now.0[lane] |= hit.0[lane] & mask(held.0[lane] == 0) & item);
     }
     let hit = one_of(faced, &plan.dishes);
     let takes = map(|lane| hit.0[lane] & mask(held.0[lane] == 0));
-    lanes(|lane| now.0[lane] |= takes.0[lane] & DISH);
+    each_lane(|lane| now.0[lane] |= takes.0[lane] & DISH);
     let wanting = match plan.dish_pay {
         DishPay::Never => return Bytes::ZERO,
         DishPay::Before => *before,
@@ -186,10 +186,10 @@ fn dispense<const SEATS: usize>(
     }
     let (mut lies, mut have) = (Bytes::ZERO, Bytes::ZERO);
     for lying in &block.lying {
-        lanes(|lane| lies.0[lane] |= mask(lying.0[lane] == DISH));
+        each_lane(|lane| lies.0[lane] |= mask(lying.0[lane] == DISH));
     }
     for held in &block.held {
-        lanes(|lane| have.0[lane] += u8::from(held.0[lane] == DISH));
+        each_lane(|lane| have.0[lane] += u8::from(held.0[lane] == DISH));
     }
     map(|lane| takes.0[lane] & !lies.0[lane] & mask(have.0[lane] < wanting.0[lane]))
 }
@@ -202,7 +202,7 @@ pub(super) fn time_of(plan: &Plan, contents: &Bytes) -> Bytes {
         Err(times) => {
             let mut sum = Bytes::ZERO;
             for &(recipe, time) in times {
-                lanes(|lane| sum.0[lane] |= mask(contents.0[lane] == recipe) & time);
+                each_lane(|lane| sum.0[lane] |= mask(contents.0[lane] == recipe) & time);
             }
             sum
         }
@@ -225,7 +225,7 @@ fn use_pot(
     let time = time_of(plan, &contents);
     let (by_hand, pure) = (mask(plan.starts_by_hand), mask(plan.is_pure));
     let at_once = mask(plan.starts_full);
-    lanes(|lane| {
+    each_lane(|lane| {
         let (hit, held) = (hit.0[lane], held.0[lane]);
         let (contents, clock) = (contents.0[lane], clock.0[lane]);
         let (count, rests) = (count_of(contents), mask(clock == 0));
@@ -233,14 +233,14 @@ fn use_pot(
         let serves = hit & !rests & mask(held == DISH) & mask(clock > time.0[lane]);
         let is_onion = mask(held == ONION);
         let goes_in = is_onion | mask(held == TOMATO);
-        let others = select(is_onion, contents & 3, contents >> 2 & 3);
+        let others = select_byte(is_onion, contents & 3, contents >> 2 & 3);
         let mixes = pure & mask(others > 0);
         let adds = hit & goes_in & rests & mask(count < plan.full) & !mixes;
-        let added = contents + (adds & select(is_onion, 4, 1));
+        let added = contents + (adds & select_byte(is_onion, 4, 1));
         let fills = adds & at_once & mask(count + 1 == plan.full);
         pot.contents.0[lane] = added & !serves;
         pot.clock.0[lane] = (clock | ((starts | fills) & 1)) & !serves;
-        now.0[lane] = select(serves, SOUP + contents, now.0[lane] & !adds);
+        now.0[lane] = select_byte(serves, SOUP + contents, now.0[lane] & !adds);
         deeds.soup.0[lane] |= serves;
         deeds.placed.0[lane] |= adds & (contents + 1);
     });
@@ -259,7 +259,7 @@ fn pay<const SEATS: usize>(
     for lane in deeds.delivered.set() {
         let points = plan.points[usize::from(deeds.delivered.0[lane] - 1)];
         block.score[lane] = block.score[lane].saturating_add(points as i64);
-        gains.note(lane, seat, DELIVERY, points);
+        gains.note_gain(lane, seat, DELIVERY, points);
         for rewards in &mut gains.rewards {
             rewards[lane] += points;
         }
@@ -281,7 +281,7 @@ fn pay<const SEATS: usize>(
 fn cook(plan: &Plan, pot: &mut PotLanes) {
     let (contents, mut clock) = (pot.contents, pot.clock);
     if plan.starts_late {
-        lanes(|lane| {
+        each_lane(|lane| {
             let starts = (clock.0[lane] == 0) & (count_of(contents.0[lane]) == OLD_FULL);
             clock.0[lane] |= u8::from(starts);
         });

@@ -69,7 +69,12 @@ impl Plan {
             goals: cells(Tile::Goal),
             plates: cells(Tile::Plates),
             piles: piles
-                .map(|number| (items::ingredient(number) as u8, cells(Tile::Pile(number))))
+                .map(|number| {
+                    (
+                        items::ingredient_bits(number) as u8,
+                        cells(Tile::Pile(number)),
+                    )
+                })
                 .collect(),
             recipes: kitchen.recipes.iter().map(|&recipe| recipe as u8).collect(),
             starts_by_hand: params.start_cooking_interaction,

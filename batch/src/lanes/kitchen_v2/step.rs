@@ -5,9 +5,9 @@ use env_core::envs::overcooked_jaxmarl_v2::{INTERACT, STAY, items};
 
 use super::block::{Block, PotLanes};
 use super::plan::Plan;
-use crate::lanes::bytes::{Bytes, LANES, lanes, map, mask, one_of, select};
+use crate::lanes::bytes::{Bytes, LANES, each_lane, map, mask, one_of, select_byte};
 use crate::lanes::gains::Gains;
-use crate::lanes::walk::{reach, walk_each};
+use crate::lanes::walk::{reach_cells, walk_each};
 
 const PLATE: u8 = items::PLATE as u8;
 const COOKED: u8 = items::COOKED as u8;
@@ -54,7 +54,7 @@ impl Deeds {
 
 /// Advances every lane; `actions` is `[lane, seat]`.
 #[inline(always)]
-pub(super) fn step<const SEATS: usize>(
+pub(super) fn step_block<const SEATS: usize>(
     plan: &Plan,
     block: &mut Block<SEATS>,
     actions: &[[Action; SEATS]; LANES],
@@ -66,7 +66,7 @@ pub(super) fn step<const SEATS: usize>(
         map(|lane| {
             let action = action.0[lane];
             let way = (mask(action == 0) & 2) | (mask(action == 1) & 1) | (mask(action == 2) & 3);
-            select(mask(action < STAY as u8), way, action)
+            select_byte(mask(action < STAY as u8), way, action)
         })
     });
     walk_each(
@@ -78,7 +78,7 @@ pub(super) fn step<const SEATS: usize>(
     );
     let mut plates = Bytes::ZERO;
     for held in &block.held {
-        lanes(|lane| plates.0[lane] += u8::from(held.0[lane] == PLATE));
+        each_lane(|lane| plates.0[lane] += u8::from(held.0[lane] == PLATE));
     }
     block.things.delivered = Bytes::ZERO;
     for (seat, action) in actions.iter().enumerate() {
@@ -92,7 +92,7 @@ pub(super) fn step<const SEATS: usize>(
             block.things.recipe.0[lane] = plan.recipes[number as usize];
         }
     }
-    lanes(|lane| block.steps[lane] = block.steps[lane].saturating_add(1));
+    each_lane(|lane| block.steps[lane] = block.steps[lane].saturating_add(1));
     gains.over = map(|lane| u8::from(block.steps[lane] >= plan.horizon));
 }
 
@@ -113,17 +113,17 @@ fn interact<const SEATS: usize>(
 ) -> Deeds {
     let (cell, facing, held) = (block.cell[seat], block.facing[seat], block.held[seat]);
     let recipe = block.things.recipe;
-    let faced = reach(plan.cols, (&cell, &facing), action, INTERACT as u8);
+    let faced = reach_cells(plan.cols, (&cell, &facing), action, INTERACT as u8);
     let useful = find_useful_plates(block, plates);
     let (mut deeds, mut now) = (Deeds::NONE, held);
     for (cells, item) in
         (plan.piles.iter().map(|(item, cells)| (cells, *item))).chain([(&plan.plates, PLATE)])
     {
         let hit = one_of(&faced, cells);
-        lanes(|lane| now.0[lane] |= hit.0[lane] & mask(held.0[lane] == 0) & item);
+        each_lane(|lane| now.0[lane] |= hit.0[lane] & mask(held.0[lane] == 0) & item);
     }
     let served = one_of(&faced, &plan.goals);
-    lanes(|lane| {
+    each_lane(|lane| {
         let gives = served.0[lane] & mask(held.0[lane] & COOKED != 0);
         let wanted = gives & mask(held.0[lane] == recipe.0[lane] | PLATE | COOKED);
         deeds.wanted.0[lane] = wanted;
@@ -135,7 +135,7 @@ fn interact<const SEATS: usize>(
         *timer = map(|lane| {
             let presses = mask(faced.0[lane] == cell) & mask(held.0[lane] == 0);
             deeds.button.0[lane] |= presses;
-            select(presses, BUTTON_TIME, old.0[lane])
+            select_byte(presses, BUTTON_TIME, old.0[lane])
         });
     }
     for (item, &cell) in block.things.counters.iter_mut().zip(&plan.counters) {
@@ -144,8 +144,8 @@ fn interact<const SEATS: usize>(
         *item = map(|lane| {
             let is_one = mask((held.0[lane] == 0) != (old.0[lane] == 0));
             let swaps = mask(faced.0[lane] == cell) & is_one;
-            now.0[lane] = select(swaps, old.0[lane], now.0[lane]);
-            select(swaps, held.0[lane], old.0[lane])
+            now.0[lane] = select_byte(swaps, old.0[lane], now.0[lane]);
+            select_byte(swaps, held.0[lane], old.0[lane])
         });
     }
     for (pot, &cell) in block.things.pots.iter_mut().zip(&plan.pots) {
@@ -163,10 +163,10 @@ fn interact<const SEATS: usize>(
 fn find_useful_plates<const SEATS: usize>(block: &Block<SEATS>, plates: &Bytes) -> Bytes {
     let (mut lies, mut pots) = (Bytes::ZERO, Bytes::ZERO);
     for item in &block.things.counters {
-        lanes(|lane| lies.0[lane] |= mask(item.0[lane] == PLATE));
+        each_lane(|lane| lies.0[lane] |= mask(item.0[lane] == PLATE));
     }
     for pot in &block.things.pots {
-        lanes(|lane| {
+        each_lane(|lane| {
             lies.0[lane] |= mask(pot.items.0[lane] == PLATE);
             pots.0[lane] += u8::from(pot.items.0[lane] != 0);
         });
@@ -187,7 +187,7 @@ fn use_pot(
 ) {
     let (items, timer) = (pot.items, pot.timer);
     let by_hand = mask(plan.starts_by_hand);
-    lanes(|lane| {
+    each_lane(|lane| {
         let (held, before, recipe) = (held.0[lane], items.0[lane], recipe.0[lane]);
         let rests = hit.0[lane] & mask(timer.0[lane] == 0);
         let is_ready = mask(before & COOKED != 0);
@@ -204,8 +204,8 @@ fn use_pot(
         let starts = fills & by_hand & mask((held == 0) & (before != 0));
         deeds.cooking_start.0[lane] |= starts & mask(before == recipe);
         pot.items.0[lane] = after & !serves;
-        pot.timer.0[lane] = select(starts_full | starts, COOK_TIME, timer.0[lane]);
-        now.0[lane] = select(serves, dish, now.0[lane] & !adds);
+        pot.timer.0[lane] = select_byte(starts_full | starts, COOK_TIME, timer.0[lane]);
+        now.0[lane] = select_byte(serves, dish, now.0[lane] & !adds);
     });
 }
 
@@ -224,7 +224,7 @@ fn pay<const SEATS: usize>(
         (&deeds.button, BUTTON, BUTTON_POINTS),
     ] {
         for lane in lanes.set() {
-            gains.note(lane, seat, event, points);
+            gains.note_gain(lane, seat, event, points);
             block.score[lane] += points as i64;
             (0..SEATS).for_each(|other| gains.earn(lane, other, points));
         }
@@ -239,7 +239,7 @@ fn pay<const SEATS: usize>(
         (&deeds.plate_pickup, PLATE_PICKUP),
     ] {
         for lane in lanes.set() {
-            gains.note(lane, seat, event, points);
+            gains.note_gain(lane, seat, event, points);
             if plan.shaping != 0.0 {
                 gains.earn(lane, seat, plan.shaping * points);
             }
@@ -252,7 +252,7 @@ fn pay<const SEATS: usize>(
 fn run_clocks<const SEATS: usize>(block: &mut Block<SEATS>) {
     for pot in &mut block.things.pots {
         let timer = pot.timer;
-        lanes(|lane| {
+        each_lane(|lane| {
             pot.items.0[lane] |= mask(timer.0[lane] == 1) & COOKED;
             pot.timer.0[lane] = timer.0[lane].saturating_sub(1);
         });

@@ -149,7 +149,7 @@ impl Play {
 
     /// Shows the held controls beside the world.
     pub(super) fn show_held(&self) {
-        let held: Vec<Action> = self.keys.held().collect();
+        let held: Vec<Action> = self.keys.held_actions().collect();
         self.screen.show_held(held.iter().copied());
     }
 

@@ -84,7 +84,7 @@ impl Play {
             "links": links.collect::<Vec<_>>(),
             "presence": presence.collect::<Vec<_>>(),
             "returns": self.returns,
-            "unsaved": peer.recorder().lock().unsaved(),
+            "unsaved": peer.recorder().lock().unsaved_ticks(),
             "started_us": peer.t0_us(),
             "verdict": verdict,
         });

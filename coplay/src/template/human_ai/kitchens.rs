@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use catalog::kitchens::{
-    KitchenFacts, Soups, describe_kitchen, find_env, named_kitchens, observations,
+    KitchenFacts, Soups, describe_kitchen, encodings_of, find_env, named_kitchens,
 };
 use serde_json::{Map, Value, json};
 
@@ -190,7 +190,7 @@ impl Kitchens {
         let Err(why) = plays(None) else {
             return Ok(None);
         };
-        let mut found = observations(&self.env);
+        let mut found = encodings_of(&self.env);
         match found.find(|encoding| plays(Some(encoding)).is_ok()) {
             Some(encoding) => Ok(Some(encoding)),
             None => Err(match self.env.as_str() {
@@ -215,7 +215,7 @@ impl Kitchens {
             let params = self.params(layout, Some(observation));
             catalog::agent::describe_agent(model, Some((&self.env, &params))).is_ok()
         };
-        let all = observations(&self.env).filter(|it| !is_scaled(it));
+        let all = encodings_of(&self.env).filter(|it| !is_scaled(it));
         all.filter(plays).collect()
     }
 

@@ -31,8 +31,8 @@ fn what_it_writes_is_clean_for_models_and_scripts_and_any_kitchens() {
             layouts: &kitchens,
             ..HumanAiOrder::default()
         };
-        let written = write(&dir, &order).unwrap();
-        let linted = catalog::lint::lint(&dir);
+        let written = write_human_ai(&dir, &order).unwrap();
+        let linted = catalog::lint::lint_study(&dir);
         assert!(
             linted.is_fine() && linted.warnings.is_empty(),
             "{name}: {linted}"
@@ -85,8 +85,8 @@ fn agents_of_several_projects_get_the_observations_that_they_take() {
         ),
     ] {
         let dir = home.path().join(rules);
-        write(&dir, &order(&agents, Some(rules))).unwrap();
-        let linted = catalog::lint::lint(&dir);
+        write_human_ai(&dir, &order(&agents, Some(rules))).unwrap();
+        let linted = catalog::lint::lint_study(&dir);
         assert!(linted.is_fine() && linted.warnings.is_empty(), "{linted}");
         let text = fs::read_to_string(dir.join("study.yaml")).unwrap();
         for words in words {
@@ -95,7 +95,7 @@ fn agents_of_several_projects_get_the_observations_that_they_take() {
     }
     let why = |rules| {
         let agents = [model("jaxmarl.onnx"), model("lossless.onnx")];
-        let error = write(&home.path().join("none"), &order(&agents, rules)).unwrap_err();
+        let error = write_human_ai(&home.path().join("none"), &order(&agents, rules)).unwrap_err();
         format!("{error:#}")
     };
     assert!(
@@ -122,7 +122,7 @@ fn a_choice_that_a_model_leaves_open_is_told_and_a_wrong_certificate_refused() {
         layouts: &layouts,
         ..order(&agents, Some("jaxmarl-0.2.0"))
     };
-    let told = write(&home.path().join("ring"), &ordered)
+    let told = write_human_ai(&home.path().join("ring"), &ordered)
         .unwrap()
         .to_string();
     assert!(
@@ -132,7 +132,7 @@ fn a_choice_that_a_model_leaves_open_is_told_and_a_wrong_certificate_refused() {
         "{told}"
     );
     fs::write(with_certificate(&model), "{}").unwrap();
-    let refused = write(&home.path().join("other"), &ordered).unwrap_err();
+    let refused = write_human_ai(&home.path().join("other"), &ordered).unwrap_err();
     let refused = format!("{refused:#}");
     assert!(
         refused.contains("ring.onnx.certificate.json is no certificate"),
@@ -155,8 +155,8 @@ fn agents_of_overcooked_v2_get_its_kitchens_its_soups_and_the_view_that_they_had
             rules: Some("jaxmarl-v2"),
             ..order
         };
-        write(&dir, &order).map(|_| {
-            let linted = catalog::lint::lint(&dir);
+        write_human_ai(&dir, &order).map(|_| {
+            let linted = catalog::lint::lint_study(&dir);
             assert!(linted.is_fine() && linted.warnings.is_empty(), "{linted}");
             let read = |file| fs::read_to_string(dir.join(file)).unwrap();
             read("study.yaml") + &read("how.md")
@@ -256,7 +256,7 @@ fn what_cannot_be_a_study_is_refused_before_anything_is_written() {
             layouts: &own(layouts),
             ..HumanAiOrder::default()
         };
-        let error = write(&dir, &order).unwrap_err();
+        let error = write_human_ai(&dir, &order).unwrap_err();
         assert!(!dir.exists());
         format!("{error:#}")
     };

@@ -96,7 +96,7 @@ async fn a_server_is_killed_and_another_has_what_moved_and_what_was_played_meanw
     game.go_on(&running, through).await;
     until_moved(&database, 2, 0).await;
     let data = second.stop().await;
-    let report = dataset::verify::verify(&data).await.unwrap();
+    let report = dataset::verify::verify_data(&data).await.unwrap();
     assert!(report.is_fine() && report.episodes.len() == 2, "{report}");
     verify_anew(&host, &database);
 }

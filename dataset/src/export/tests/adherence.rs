@@ -14,8 +14,8 @@ const TICKS: u32 = 120;
 
 /// An episode of a person who plays alone and does what `cook` does, recorded with these measures.
 fn as_cook(measures: &[(&str, &str)]) -> (Header, Record) {
-    let cook = header([ai("cook"), Controller::Vacant], TICKS);
-    let rows = played(&cook).rows;
+    let cook = header([ai_controller("cook"), Controller::Vacant], TICKS);
+    let rows = play_episode(&cook).rows;
     let names = measures.iter().map(|(name, policy)| {
         let measure = AdherenceMeasure {
             name: (*name).into(),

@@ -49,7 +49,7 @@ fn keep(data: &Path, network: &Network) -> String {
     let networks = data.join("networks");
     fs::create_dir_all(&networks).unwrap();
     fs::write(networks.join(format!("{sha256}.network")), &bytes).unwrap();
-    policy::named("steady.onnx", &sha256)
+    policy::policy_name("steady.onnx", &sha256)
 }
 
 /// Exports the table of decisions of a data folder.
@@ -75,12 +75,12 @@ async fn a_model_is_asked_again_for_the_probabilities_of_its_decisions() {
         is_masked: false,
     });
     let name = keep(data.path(), &network);
-    let mut header = header([PERSON, ai(&name)], TICKS);
+    let mut header = header([PERSON, ai_controller(&name)], TICKS);
     header.participants[1].clear();
-    let mut replica = Replica::open(&header, archive::stored(&dir)).unwrap();
+    let mut replica = Replica::open(&header, archive::open_stored(&dir)).unwrap();
     let mut rows = Vec::new();
     while !replica.outcome().over {
-        let row = [0, replica.chosen(Seat(1)).unwrap()];
+        let row = [0, replica.chosen_action(Seat(1)).unwrap()];
         replica.step(&row).unwrap();
         rows.extend(row);
     }
@@ -129,13 +129,15 @@ async fn a_model_that_takes_over_a_seat_is_asked_from_there_on() {
     let name = keep(data.path(), &network);
     let mut episode = archive::Episode::create(&dir, header([PERSON, PERSON], TICKS)).unwrap();
     let [mut one, mut two] = pages(episode.header());
-    let all = played(episode.header());
-    episode.append_upload(ZERO, &one.part(&all, 0, 11)).unwrap();
-    let other = two.part(&all, 0, 11);
+    let all = play_episode(episode.header());
+    episode
+        .append_upload(ZERO, &one.upload_part(&all, 0, 11))
+        .unwrap();
+    let other = two.upload_part(&all, 0, 11);
     episode.append_upload(Seat(1), &other).unwrap();
-    let change = episode.take_seat(Seat(1), ai(&name)).unwrap();
+    let change = episode.take_seat(Seat(1), ai_controller(&name)).unwrap();
     assert_eq!(change.tick, Tick(11));
-    let inputs = one.part(&all, 11, 20);
+    let inputs = one.upload_part(&all, 11, 20);
     episode.append_upload(ZERO, &inputs).unwrap();
     let table = export_decisions(data.path()).await;
     assert_eq!(table.column("tick"), ["11", "13", "15", "17", "19"]);
@@ -144,8 +146,8 @@ async fn a_model_that_takes_over_a_seat_is_asked_from_there_on() {
 
 #[test]
 fn a_model_beside_a_person_is_asked_throughout_and_one_with_a_seat_while_it_has_it() {
-    let name = policy::named("steady.onnx", &"0".repeat(64));
-    let mut header = header([PERSON, ai(&name)], TICKS);
+    let name = policy::policy_name("steady.onnx", &"0".repeat(64));
+    let mut header = header([PERSON, ai_controller(&name)], TICKS);
     header.shared = Some(SharedSeats {
         policies: vec!["cook".to_owned(), name.clone()],
         ..SharedSeats::default()
@@ -160,7 +162,7 @@ fn a_model_beside_a_person_is_asked_throughout_and_one_with_a_seat_while_it_has_
         inputs: Vec::new(),
         key: None,
     };
-    let changes = [change(10, PERSON), change(20, ai(&name))];
+    let changes = [change(10, PERSON), change(20, ai_controller(&name))];
     let (model, end) = (name.as_str(), Tick(u32::MAX));
     assert_eq!(
         list_models(&header, &changes),

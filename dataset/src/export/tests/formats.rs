@@ -70,7 +70,7 @@ async fn folder() -> tempfile::TempDir {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
-    let header = header([PERSON, ai("idle")], 12);
+    let header = header([PERSON, ai_controller("idle")], 12);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
     say(&mut episode, 0, 12);
     episode.end(EndReason::Played).unwrap();

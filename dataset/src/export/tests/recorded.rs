@@ -25,7 +25,7 @@ fn recorded_ticks(id: &str) -> Vec<Record> {
         seat: Seat(seat),
         life: Life(0),
         block: pages[usize::from(seat)]
-            .block(number, vec![action])
+            .sign_block(number, vec![action])
             .unwrap(),
     };
     let act = |tick, row: [u16; 2]| Record::Actions {

@@ -13,8 +13,10 @@ async fn a_seat_that_was_lost_before_the_first_tick_is_not_its_persons() {
     let change = episode.take_seat(Seat(1), Controller::Vacant).unwrap();
     assert_eq!(change.tick, Tick(0));
     let [mut one, _] = pages(episode.header());
-    let all = played(episode.header());
-    episode.append_upload(ZERO, &one.part(&all, 0, 3)).unwrap();
+    let all = play_episode(episode.header());
+    episode
+        .append_upload(ZERO, &one.upload_part(&all, 0, 3))
+        .unwrap();
     let (out, options) = (data.path().join("out"), ExportOptions::default());
     let summary = export(data.path(), &out, &options).await.unwrap();
     let seats = Cells::read(path(&summary, "seats"));
@@ -31,17 +33,17 @@ async fn what_a_page_notes_of_postponed_ticks_counts_once_the_server_knows_the_e
     let header = header([PERSON, PERSON], 40);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
     let [mut one, mut two] = pages(&header);
-    let all = played(&header);
+    let all = play_episode(&header);
     let timing = Timing {
         delays: vec![(Tick(3), 250), (Tick(6), 4_075)],
         ..Timing::default()
     };
     let noted = Upload {
         timing: Some(timing),
-        ..one.part(&all, 0, 8)
+        ..one.upload_part(&all, 0, 8)
     };
     episode.append_upload(ZERO, &noted).unwrap();
-    let other = two.part(&all, 0, 8);
+    let other = two.upload_part(&all, 0, 8);
     episode.append_upload(Seat(1), &other).unwrap();
     let store = StudyStore::open(data.path()).await.unwrap();
     let new = NewEpisode {

@@ -27,7 +27,7 @@ fn played_on_a_host() -> (Header, Vec<Record>) {
         let first = replica.ticks();
         if first.0.is_multiple_of(4) {
             let action = (first.0 / 4 % 4) as u16;
-            let block = page.block(said, vec![action]).unwrap();
+            let block = page.sign_block(said, vec![action]).unwrap();
             said += 1;
             hand.take(action, &spec, true);
             let (seat, life) = (ONE, Life(0));
@@ -35,7 +35,7 @@ fn played_on_a_host() -> (Header, Vec<Record>) {
         }
         let row = vec![spec.noop, hand.next(spec.noop, true).unwrap()];
         replica.step(&row).unwrap();
-        let hashes = vec![replica.observed(0), replica.observed(1)];
+        let hashes = vec![replica.observe_digest(0), replica.observe_digest(1)];
         let rewards = [0, 1].map(|seat| replica.outcome().rewards[seat].to_bits());
         records.push(Record::Actions { first, rows: row });
         records.push(Record::Observed {
@@ -44,7 +44,7 @@ fn played_on_a_host() -> (Header, Vec<Record>) {
             rewards: rewards.into(),
         });
     }
-    records.push(Record::End(replica.ending(EndReason::Played)));
+    records.push(Record::End(replica.read_ending(EndReason::Played)));
     (header, records)
 }
 

@@ -41,7 +41,7 @@ fn forged(header: &Header, records: &[Record], rows: Vec<u16>) -> Vec<Record> {
     let first = Tick(0);
     let mut records: Vec<_> = said.chain([Record::Actions { first, rows }]).collect();
     records.extend(digests);
-    records.push(Record::End(replica.ending(EndReason::Played)));
+    records.push(Record::End(replica.read_ending(EndReason::Played)));
     records
 }
 
@@ -49,7 +49,7 @@ fn forged(header: &Header, records: &[Record], rows: Vec<u16>) -> Vec<Record> {
 async fn every_action_of_a_person_is_what_their_own_page_has_said() {
     let header = header([PERSON, PERSON], 12);
     let records = both(&header);
-    let PlayedEpisode { mut rows, .. } = played(&header);
+    let PlayedEpisode { mut rows, .. } = play_episode(&header);
     let (found, because) = judged(&header, &forged(&header, &records, rows.clone())).await;
     assert_eq!((because.as_str(), &found.short[..]), ("", &[][..]));
     let said = rows[2 * 7 + 1];
@@ -158,7 +158,7 @@ async fn a_seat_is_taken_where_its_own_page_has_stopped() {
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
     say(&mut episode, 0, 4);
     episode.take_seat(Seat(1), Controller::Vacant).unwrap();
-    let upload = PageScript::resume(&mut episode, ZERO).part(&played(&header), 4, 9);
+    let upload = PageScript::resume(&mut episode, ZERO).upload_part(&play_episode(&header), 4, 9);
     let upload = Upload {
         digests: Vec::new(),
         ..upload
@@ -262,10 +262,10 @@ async fn who_told_another_page_something_else_is_proven_by_inputs_that_were_neve
     let header = header([PERSON, PERSON], 20);
     let dir = tempfile::tempdir().unwrap();
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
-    let (all, mut pages) = (played(&header), pages(&header));
+    let (all, mut pages) = (play_episode(&header), pages(&header));
     let one = Seat(1);
     for (seat, to) in [(ZERO, 6), (one, 10)] {
-        let upload = pages[seat.index()].part(&all, 0, to);
+        let upload = pages[seat.index()].upload_part(&all, 0, to);
         episode.append_upload(seat, &upload).unwrap();
     }
     let said = all.rows.chunks(2).map(|row| row[1]).take(8);
@@ -279,7 +279,7 @@ async fn who_told_another_page_something_else_is_proven_by_inputs_that_were_neve
         inputs: told.to_vec(),
         signature: transcript.sign(&key(one)),
     };
-    episode.recount(ZERO, recount).unwrap();
+    episode.apply_recount(ZERO, recount).unwrap();
     episode.take_seat(one, Controller::Vacant).unwrap();
     let ending = episode.end(EndReason::PartnerLeft).unwrap();
     assert_eq!(ending.ticks, Tick(6));

@@ -16,7 +16,7 @@ async fn change(data: &Path, sql: &'static str) {
 }
 
 async fn because(data: &Path) -> String {
-    let report = verify(data).await.unwrap();
+    let report = verify_data(data).await.unwrap();
     match &report.episodes[0].verdict {
         EpisodeVerdict::Differs(because) if !report.is_fine() => because.clone(),
         _ => report.to_string(),
@@ -44,14 +44,14 @@ async fn the_database_is_held_against_the_files() {
             .await
             .unwrap();
     }
-    let report = verify(data.path()).await.unwrap();
+    let report = verify_data(data.path()).await.unwrap();
     assert_eq!(
         (report.episodes[0].verdict.clone(), report.missing.clone()),
         (EpisodeVerdict::Equal, vec!["e-9".to_owned()])
     );
     assert!(!report.is_fine());
     fs::write(&path, encode(&header, &[])).unwrap();
-    let report = verify(data.path()).await.unwrap();
+    let report = verify_data(data.path()).await.unwrap();
     assert!(
         matches!(&report.episodes[0].verdict, EpisodeVerdict::Differs(because) if because.contains("database"))
     );
@@ -96,7 +96,7 @@ async fn a_played_file_beside_a_new_database_is_a_fault() {
     assert_eq!(because(data.path()).await, unknown);
     // The database need not know an episode that never began.
     fs::write(&path, encode(&header, &[])).unwrap();
-    assert!(verify(data.path()).await.unwrap().is_fine());
+    assert!(verify_data(data.path()).await.unwrap().is_fine());
 }
 
 #[tokio::test]
@@ -126,10 +126,10 @@ async fn inputs_may_be_erased_only_of_those_who_withdrew() {
     let words = "inputs of seat 1 were erased, and its person has not withdrawn";
     assert_eq!(because(data.path()).await, words);
     let store = StudyStore::open(data.path()).await.unwrap();
-    store.withdraw("P-A", "W-1", false).await.unwrap();
+    store.record_withdrawal("P-A", "W-1", false).await.unwrap();
     assert_eq!(because(data.path()).await, words);
-    store.withdraw("P-B", "W-2", false).await.unwrap();
-    assert!(verify(data.path()).await.unwrap().is_fine());
+    store.record_withdrawal("P-B", "W-2", false).await.unwrap();
+    assert!(verify_data(data.path()).await.unwrap().is_fine());
 }
 
 #[tokio::test]
@@ -155,12 +155,12 @@ async fn a_noted_hash_shows_that_the_end_of_the_ledger_was_cut_off() {
         ..StoredPosition::default()
     };
     store.save_place("P-A", &end, None).await.unwrap();
-    let due = store.payments().await.unwrap().remove(0);
+    let due = store.list_payments().await.unwrap().remove(0);
     store
         .mark_paid(&[(due.session, due.what.total)])
         .await
         .unwrap();
-    let mut report = verify(data.path()).await.unwrap();
+    let mut report = verify_data(data.path()).await.unwrap();
     let noted = report.ledger.clone().unwrap();
     let line = format!("ledger of payments: entry 2, hash {}", noted.hash);
     assert!(report.to_string().contains(&line), "{report}");
@@ -169,7 +169,7 @@ async fn a_noted_hash_shows_that_the_end_of_the_ledger_was_cut_off() {
     let cut =
         "DELETE FROM ledger WHERE number = 2; UPDATE payments SET state = 'due', paid_at = NULL";
     change(data.path(), cut).await;
-    let mut report = verify(data.path()).await.unwrap();
+    let mut report = verify_data(data.path()).await.unwrap();
     assert!(report.is_fine(), "nothing inside shows it: {report}");
     report.require_hash(&noted.hash);
     assert!(!report.is_fine());

@@ -37,7 +37,7 @@ fn played_in(module: &[u8], version: &str) -> tempfile::TempDir {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
-    let mut header = header([PERSON, ai("idle")], 12);
+    let mut header = header([PERSON, ai_controller("idle")], 12);
     header.module = sha256_hex(module);
     header.env_version = version.into();
     fs::create_dir(data.path().join("modules")).unwrap();
@@ -47,10 +47,10 @@ fn played_in(module: &[u8], version: &str) -> tempfile::TempDir {
         .join(format!("{}.wasm", header.module));
     fs::write(file, module).unwrap();
     // Its rules are those of today, under another number.
-    let today = super::header([PERSON, ai("idle")], 12);
-    let all = played(&today);
+    let today = super::header([PERSON, ai_controller("idle")], 12);
+    let all = play_episode(&today);
     let mut episode = Episode::create(&dir, header).unwrap();
-    let upload = PageScript::resume(&mut episode, ZERO).part(&all, 0, 12);
+    let upload = PageScript::resume(&mut episode, ZERO).upload_part(&all, 0, 12);
     episode.append_upload(ZERO, &upload).unwrap();
     episode.end(EndReason::Played).unwrap();
     data
@@ -59,7 +59,7 @@ fn played_in(module: &[u8], version: &str) -> tempfile::TempDir {
 #[tokio::test]
 async fn an_environment_of_another_version_is_played_in_the_module_that_was_stored() {
     let data = played_in(&module_of_version("1.9.0"), "1.9.0");
-    let report = verify(data.path()).await.unwrap();
+    let report = verify_data(data.path()).await.unwrap();
     let [episode] = &report.episodes[..] else {
         panic!("{report}")
     };
@@ -71,7 +71,7 @@ async fn an_environment_of_another_version_is_played_in_the_module_that_was_stor
 async fn a_version_whose_module_is_lost_is_named_and_not_verified() {
     let data = played_in(&module_of_version("1.9.0"), "1.9.0");
     fs::remove_dir_all(data.path().join("modules")).unwrap();
-    let report = verify(data.path()).await.unwrap();
+    let report = verify_data(data.path()).await.unwrap();
     let EpisodeVerdict::Unverified(because) = &report.episodes[0].verdict else {
         panic!("{report}")
     };
@@ -93,7 +93,7 @@ async fn a_module_that_has_another_version_than_the_recording_says_is_refused() 
         other,
     )
     .unwrap();
-    let report = verify(data.path()).await.unwrap();
+    let report = verify_data(data.path()).await.unwrap();
     let EpisodeVerdict::Unverified(because) = &report.episodes[0].verdict else {
         panic!("{report}")
     };

@@ -285,11 +285,17 @@ impl Environment for DualDestination {
         let looks = &self.params.appearance;
         for seat in 0..SEATS {
             let way = usize::from(state.facing[seat]);
-            ROBOTS.draw_as(out, seat, looks.look(seat), way, corner(state.agents[seat]));
+            ROBOTS.draw_as(
+                out,
+                seat,
+                looks.look_of(seat),
+                way,
+                corner(state.agents[seat]),
+            );
         }
         for seat in 0..SEATS {
             if let Some(name) = looks.name(seat) {
-                crate::grid::draw::label(seat, name, corner(state.agents[seat]), out);
+                crate::grid::draw::draw_label(seat, name, corner(state.agents[seat]), out);
             }
         }
     }

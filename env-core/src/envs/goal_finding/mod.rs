@@ -274,7 +274,7 @@ impl GridWorld for World {
 
     fn new(params: Params, tables: &Tables) -> Result<Self, ParamError> {
         Ok(Self {
-            goal: tables.named("goal", "kinds")?,
+            goal: tables.find_kind("goal", "kinds")?,
             moves_every: params.goal_moves_every,
             horizon: params.horizon,
         })

@@ -315,12 +315,12 @@ impl GridWorld for World {
         seat: usize,
         out: &mut [f32],
     ) {
-        let (row, col) = tables.place(state.agents[seat].cell);
+        let (row, col) = tables.column_and_row(state.agents[seat].cell);
         for (target, (out, &value)) in out.chunks_exact_mut(3).zip(&self.values).enumerate() {
             // The wall is the first kind, the targets follow.
             let kind = target as u8 + 2;
             let at = state.kinds(tables).iter().position(|&other| other == kind);
-            let (to_row, to_col) = at.map_or((row, col), |cell| tables.place(cell as u16));
+            let (to_row, to_col) = at.map_or((row, col), |cell| tables.column_and_row(cell as u16));
             out[0] = to_row as f32 - row as f32;
             out[1] = to_col as f32 - col as f32;
             out[2] = if at.is_some() { value } else { 0.0 };
@@ -335,7 +335,7 @@ impl GridWorld for World {
             else {
                 continue;
             };
-            let (row, col) = tables.place(cell);
+            let (row, col) = tables.column_and_row(cell);
             let (text, color) = (value.to_string(), 0x1d25_2cff);
             out.push(
                 0,

@@ -28,7 +28,7 @@ const ACTS: [(Act, &str); 7] = [
 /// that are refused.
 pub fn list_oddities(params: &str) -> Vec<ParamError> {
     let read = serde_json::from_str::<Params>(params).ok();
-    let grid = crate::envs::build::<GridFile>(params.as_bytes()).ok();
+    let grid = crate::envs::build_environment::<GridFile>(params.as_bytes()).ok();
     let (Some(params), Some(grid)) = (read, grid) else {
         return Vec::new();
     };

@@ -21,12 +21,12 @@ pub(super) fn name_of(viewer: Option<usize>, seat: usize) -> String {
 
 /// A card in words.
 fn card_words(sizes: &Sizes, card: u8) -> String {
-    let (color, rank) = sizes.faces(card);
+    let (color, rank) = sizes.face_of(card);
     format!("{} {}", COLOR_NAMES[color], rank + 1)
 }
 
 /// Letters of the colors that a card may have by its hints, and its ranks.
-pub(super) fn possibilities(sizes: &Sizes, held: &HeldCard) -> (String, String) {
+pub(super) fn describe_possibilities(sizes: &Sizes, held: &HeldCard) -> (String, String) {
     let colors = (0..sizes.colors).filter(|&color| held.possible & sizes.of_color(color) != 0);
     let ranks = (0..sizes.ranks).filter(|&rank| held.possible & sizes.of_rank(rank) != 0);
     (
@@ -136,7 +136,7 @@ pub(super) fn describe(
 
 /// Describes the knowledge of a card: the hints about it, and the remaining possibilities.
 fn knowledge(sizes: &Sizes, held: &HeldCard) -> String {
-    let (color, rank) = sizes.faces(held.card);
+    let (color, rank) = sizes.face_of(held.card);
     let mut told = Vec::new();
     if held.color_told {
         told.push(COLOR_NAMES[color].to_owned());

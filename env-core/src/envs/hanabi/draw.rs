@@ -178,7 +178,7 @@ fn name(
 
 /// Draws a card of a hand: its face or the hints about it, and below it what its owner still thinks possible.
 fn hand_card(sizes: &Sizes, held: &HeldCard, is_open: bool, place: [f32; 4], out: &mut DrawList) {
-    let (color, rank) = sizes.faces(held.card);
+    let (color, rank) = sizes.face_of(held.card);
     let color = (is_open || held.color_told).then_some(color);
     let rank = (is_open || held.rank_told).then_some(rank);
     let [fill, ink] = color.map_or([FAINT, INK], |color| FACES[color]);
@@ -195,7 +195,7 @@ fn hand_card(sizes: &Sizes, held: &HeldCard, is_open: bool, place: [f32; 4], out
     let below = [x + 0.06, y + 0.85, w - 0.12, table::CARD - 0.08 - 0.91];
     rect(below, PAPER, out);
     let [x, y, w, h] = below;
-    let (colors, ranks) = describe::possibilities(sizes, held);
+    let (colors, ranks) = describe::describe_possibilities(sizes, held);
     words(&colors, [x + 0.04, y + 0.06, w - 0.08, 0.26], INK, out);
     words(&ranks, [x + 0.04, y + h - 0.34, w - 0.08, 0.26], INK, out);
     // A hinted face has a line below it: a hint is worth more than an exclusion.

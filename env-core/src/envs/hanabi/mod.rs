@@ -138,7 +138,7 @@ impl Hanabi {
     fn event(&self, seat: u8, action: Action, effect: Effect) -> Option<StepEvent> {
         let of = self.sizes.read_move(action);
         let hint = self.sizes.hint_of(seat.into(), of);
-        let card = effect.card.map(|card| self.sizes.faces(card));
+        let card = effect.card.map(|card| self.sizes.face_of(card));
         let face = card.map_or(0, |(color, rank)| 10 * color + rank + 1);
         let (kind, value) = match of {
             Move::Play(_) => (u16::from(effect.misplayed), face),
@@ -187,8 +187,8 @@ impl Environment for Hanabi {
 
     fn reset(&self, seed: u64) -> State {
         match &self.deck {
-            Some(deck) => self.sizes.deal(deck),
-            None => self.sizes.deal(&self.sizes.shuffled_deck(seed)),
+            Some(deck) => self.sizes.deal_cards(deck),
+            None => self.sizes.deal_cards(&self.sizes.shuffled_deck(seed)),
         }
     }
 
@@ -268,7 +268,7 @@ impl Environment for Hanabi {
             return;
         };
         if state.steps == 0 && self.sizes.is_whole(&deck) {
-            *state = self.sizes.deal(&deck);
+            *state = self.sizes.deal_cards(&deck);
         }
     }
 }

@@ -164,7 +164,7 @@ fn knowledge(sizes: &Sizes, left: &[u8], held: Option<&HeldCard>, out: &mut Writ
     for (card, value) in out.field(sizes.cards()).iter_mut().enumerate() {
         *value = f32::from(count(card)) * share;
     }
-    let faces = held.map(|held| (held, sizes.faces(held.card)));
+    let faces = held.map(|held| (held, sizes.face_of(held.card)));
     let color = faces
         .filter(|(held, _)| held.color_told)
         .map(|(_, (color, _))| color);

@@ -94,7 +94,7 @@ impl Sizes {
     }
 
     /// Color and rank of a card, from 0.
-    pub fn faces(&self, card: u8) -> (usize, usize) {
+    pub fn face_of(&self, card: u8) -> (usize, usize) {
         (
             usize::from(card) / self.ranks,
             usize::from(card) % self.ranks,
@@ -103,7 +103,7 @@ impl Sizes {
 
     /// A card as people write it, such as `R1`.
     pub fn name(&self, card: u8) -> String {
-        let (color, rank) = self.faces(card);
+        let (color, rank) = self.face_of(card);
         format!("{}{}", COLORS[color], rank + 1)
     }
 

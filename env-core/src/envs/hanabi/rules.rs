@@ -120,7 +120,7 @@ impl Sizes {
     }
 
     /// Deals a deck; its first card is the first of seat 0.
-    pub fn deal(&self, deck: &[u8]) -> State {
+    pub fn deal_cards(&self, deck: &[u8]) -> State {
         let (dealt, rest) = deck.split_at(self.dealt());
         let fresh = |&card: &u8| self.fresh(card);
         State {
@@ -245,7 +245,7 @@ impl Sizes {
 
     fn play(&self, state: &mut State, seat: usize, place: usize, last: &mut LastMove) -> Effect {
         let card = self.take(state, seat, place);
-        let (color, rank) = self.faces(card);
+        let (color, rank) = self.face_of(card);
         let scored = usize::from(state.fireworks[color]) == rank;
         if scored {
             state.fireworks[color] += 1;
@@ -271,7 +271,7 @@ impl Sizes {
 
     /// Returns how many copies of a card are neither discarded nor on a firework.
     pub fn left_of(&self, state: &State, card: u8) -> u8 {
-        let (color, rank) = self.faces(card);
+        let (color, rank) = self.face_of(card);
         let gone = state.discards.iter().filter(|&&other| other == card);
         let played = u8::from(usize::from(state.fireworks[color]) > rank);
         self.copies_of(card) - gone.count() as u8 - played

@@ -189,7 +189,7 @@ pub(super) fn find_items<V: Variant>(
 ) -> Result<Vec<KindId>, ParamError> {
     let names = params.inventory_items.iter();
     names
-        .map(|name| tables.named(name, "inventory_items"))
+        .map(|name| tables.find_kind(name, "inventory_items"))
         .collect()
 }
 

@@ -22,7 +22,7 @@ pub(super) fn draw_kitchen<V: Variant>(
 ) {
     if let Some(target) = cooking.target(&state.extra).filter(|_| V::V2) {
         for cell in 0..tables.cells as u16 {
-            let (row, col) = tables.place(cell);
+            let (row, col) = tables.column_and_row(cell);
             let (x, y) = (col as f32, row as f32);
             let kind = state.kind(cell);
             if kind == cooking.ids.indicator {

@@ -53,7 +53,7 @@ pub(super) fn is_plain(kind: Earning) -> bool {
 
 /// The least and the greatest sum that a seat gets from a reward in one step. An agent acts once in it; what everyone pays
 /// for, everyone is paid as often as there are agents.
-pub(super) fn bounds(paid: &KitchenReward, tables: &Tables) -> [f64; 2] {
+pub(super) fn reward_bounds(paid: &KitchenReward, tables: &Tables) -> [f64; 2] {
     let KitchenReward { worth, tip, .. } = *paid;
     let each = tables.payments(paid.common);
     let (least, most) = match paid.kind {

@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::MAX_ORDERS;
-use crate::grid::observe::{ingredients, made};
+use crate::grid::observe::{ingredients, made_values};
 use crate::grid::state::State;
 use crate::grid::tables::Hand;
 use crate::grid::{ContainerSet, EMPTY, KindId, KindSet, OwnFeature, Tables, ViewWindow};
@@ -131,7 +131,7 @@ impl KitchenFeatures {
                 .collect(),
             false => ingredients(tables),
         };
-        let (made, row) = (made(tables, &ingredients), 2 + ingredients.len());
+        let (made, row) = (made_values(tables, &ingredients), 2 + ingredients.len());
         let of = |wanted: fn(&Hand) -> bool| {
             let hands = tables.hands.iter().enumerate();
             let found = hands.filter(|(_, hand)| wanted(hand));
@@ -269,7 +269,7 @@ impl KitchenFeatures {
         let (len, own) = (out.len() / (rows * cols), self.view_channels(tables));
         let target = self.targets.get(usize::from(now.target));
         let place = |cell: u16| {
-            let (row, col) = tables.place(cell);
+            let (row, col) = tables.column_and_row(cell);
             [row as i32, col as i32]
         };
         let center = place(state.agents[seat].cell);
@@ -278,7 +278,7 @@ impl KitchenFeatures {
             if !shows && !sinks {
                 continue;
             }
-            let Some(at) = self.window.place(center, place(cell)) else {
+            let Some(at) = self.window.place_of(center, place(cell)) else {
                 continue;
             };
             let out = &mut out[(at + 1) * len - own..(at + 1) * len];

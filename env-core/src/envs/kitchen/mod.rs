@@ -123,7 +123,7 @@ impl<V: Variant> Cooking<V> {
 
     /// Checks whether a seat sees the soup that is wanted.
     fn is_shown(&self, tables: &Tables, state: &State<Extra>, seat: usize) -> bool {
-        let seen = |&cell: &u16| tables.sees(seat, state.agents[seat].cell, cell);
+        let seen = |&cell: &u16| tables.can_see(seat, state.agents[seat].cell, cell);
         (0..tables.cells as u16)
             .filter(seen)
             .any(|cell| match state.kind(cell) {
@@ -330,7 +330,7 @@ impl<V: Variant> GridWorld for Cooking<V> {
 
     fn reward_bounds(&self, tables: &Tables, reward: usize) -> Option<[f64; 2]> {
         let paid = self.params.rewards.get(reward)?;
-        Some(earn::bounds(paid, tables))
+        Some(earn::reward_bounds(paid, tables))
     }
 
     fn feature(&self, tables: &Tables, name: &str) -> Option<OwnFeature> {

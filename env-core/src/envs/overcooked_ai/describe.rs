@@ -19,7 +19,7 @@ fn tell(env: &OvercookedAi, state: &State, seat: usize, out: &mut String) -> Res
     let ground = env.ground(state);
     let margin = env.kitchen().margin;
     let at = |cell: u16| {
-        let [x, y] = ground.place(cell);
+        let [x, y] = ground.column_and_row(cell);
         format!("row {}, column {}", y + 1 - margin, x + 1 - margin)
     };
     for (other, cook) in state.cooks.iter().enumerate() {
@@ -55,7 +55,7 @@ fn tell(env: &OvercookedAi, state: &State, seat: usize, out: &mut String) -> Res
         (Tile::Dishes, "dishes"),
         (Tile::Serving, "place to serve"),
     ] {
-        let places: Vec<String> = ground.all(tile).map(at).collect();
+        let places: Vec<String> = ground.cells_of(tile).map(at).collect();
         if !places.is_empty() {
             writeln!(out, "The {name}: {}.", places.join("; "))?;
         }
@@ -66,7 +66,7 @@ fn tell(env: &OvercookedAi, state: &State, seat: usize, out: &mut String) -> Res
 
 /// Tells the thing in front of a cook.
 fn ahead(ground: &KitchenGround, state: &State, cook: &Cook) -> String {
-    let Some(cell) = ground.beside(cook.cell, cook.facing) else {
+    let Some(cell) = ground.cell_beside(cook.cell, cook.facing) else {
         return "the edge".into();
     };
     if let Some(other) = state.cooks.iter().position(|other| other.cell == cell) {
@@ -74,7 +74,7 @@ fn ahead(ground: &KitchenGround, state: &State, cook: &Cook) -> String {
     }
     match ground.tile(cell) {
         Tile::Floor => "free floor".into(),
-        Tile::Counter => match state.on(cell) {
+        Tile::Counter => match state.item_on(cell) {
             Item::Nothing => "an empty counter".into(),
             item => format!("a counter with {} on it", words(item)),
         },

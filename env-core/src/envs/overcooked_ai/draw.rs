@@ -5,7 +5,7 @@ use super::ground::{KitchenGround, Tile};
 use super::state::{Cook, Item, Pot, Recipe, State};
 use crate::art::{self, AgentArt};
 use crate::draw::{DrawList, Shape, Sprite};
-use crate::grid::draw::{label, ring};
+use crate::grid::draw::{draw_label, draw_ring};
 
 const BACKGROUND: u32 = 0x5c76_86ff;
 
@@ -65,7 +65,7 @@ fn shape(item: Item) -> Option<Shape> {
 pub(super) fn draw(env: &OvercookedAi, state: &State, out: &mut DrawList) {
     let ground = env.ground(state);
     let margin = env.kitchen().margin as f32;
-    let corner = |cell: u16| ground.place(cell).map(|at| at as f32 - margin);
+    let corner = |cell: u16| ground.column_and_row(cell).map(|at| at as f32 - margin);
     let side = |cells: usize| cells as f32 - 2.0 * margin;
     out.begin(side(ground.cols), side(ground.rows), BACKGROUND);
     let [width, height] = [out.width, out.height];
@@ -91,14 +91,14 @@ pub(super) fn draw(env: &OvercookedAi, state: &State, out: &mut DrawList) {
         let Cook { cell, facing, held } = state.cooks[seat];
         // The art counts directions from the right, clockwise.
         let way = [3, 1, 0, 2][usize::from(facing) % 4];
-        COOKS.draw_as(out, seat, appearance.look(seat), way, corner(cell));
+        COOKS.draw_as(out, seat, appearance.look_of(seat), way, corner(cell));
         if let Some(shape) = shape(held) {
             AgentArt::hold(out, seat, way, corner(cell), shape);
         }
     }
     for (seat, cook) in state.cooks.iter().enumerate() {
         if let Some(name) = appearance.name(seat) {
-            label(seat, name, corner(cook.cell), out);
+            draw_label(seat, name, corner(cook.cell), out);
         }
     }
 }
@@ -107,11 +107,11 @@ pub(super) fn draw(env: &OvercookedAi, state: &State, out: &mut DrawList) {
 fn tile(ground: &KitchenGround, cell: u16, [x, y]: [f32; 2], out: &mut DrawList) {
     let whole = [x, y, 1.0, 1.0];
     let is_raised = |way: u8| {
-        let beside = ground.beside(cell, way);
+        let beside = ground.cell_beside(cell, way);
         beside.is_none_or(|cell| ground.tile(cell) != Tile::Floor)
     };
     if ground.tile(cell) == Tile::Floor {
-        let [column, row] = ground.place(cell);
+        let [column, row] = ground.column_and_row(cell);
         let floor = [sprite("floor_dark"), sprite("floor_light")];
         let [dark, light] = floor;
         out.push(0, whole, if (row + column) % 2 == 0 { dark } else { light });
@@ -123,7 +123,7 @@ fn tile(ground: &KitchenGround, cell: u16, [x, y]: [f32; 2], out: &mut DrawList)
         return;
     }
     out.push(0, whole, sprite("counter"));
-    if ground.beside(cell, 1).is_none() || !is_raised(1) {
+    if ground.cell_beside(cell, 1).is_none() || !is_raised(1) {
         out.push(0, whole, sprite("counter_front"));
     }
     let thing = match ground.tile(cell) {
@@ -159,7 +159,7 @@ fn contents(env: &OvercookedAi, pot: Pot, [x, y]: [f32; 2], out: &mut DrawList) 
             out.push(0, [x + 0.2, y, 0.6, 0.6], sprite("steam"));
             out.push(0, [x + 0.68, y + 0.02, 0.3, 0.3], sprite("ready"));
         }
-        Some(tick) => ring(f32::from(tick) / f32::from(time.max(1)), [x, y], out),
+        Some(tick) => draw_ring(f32::from(tick) / f32::from(time.max(1)), [x, y], out),
         None => {}
     }
 }

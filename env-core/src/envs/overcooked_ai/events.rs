@@ -148,7 +148,7 @@ pub(super) struct Potting {
 
 impl Potting {
     pub(super) fn judge(rules: Dialect, recipes: &Recipes, from: Recipe, to: Recipe) -> Self {
-        let [old, new] = [from, to].map(|recipe| recipes.best(recipe));
+        let [old, new] = [from, to].map(|recipe| recipes.best_value(recipe));
         let is_lost = |points: f32| match rules {
             Dialect::Zsc => points <= 0.0,
             _ => points == 0.0,
@@ -177,7 +177,7 @@ impl Potting {
 }
 
 /// The thing that a dispenser gives.
-pub(super) fn dispensed(tile: Tile) -> Item {
+pub(super) fn dispensed_item(tile: Tile) -> Item {
     match tile {
         Tile::Onions => Item::Onion,
         Tile::Tomatoes => Item::Tomato,

@@ -7,7 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::ground::{KitchenGround, TILES, Tile};
-use super::kitchen::{CEC_SIDE, padded, with_ring};
+use super::kitchen::{CEC_SIDE, pad_ground, with_ring};
 use super::state::State;
 
 /// Cells of a row of the ground with the ring around it.
@@ -157,11 +157,11 @@ pub fn generate(mut draw: impl FnMut(u32) -> u32) -> (KitchenGround, [u16; 2]) {
 /// Puts a kitchen into the upper left corner of nine by nine walls, with the ring around them.
 fn place(plan: &Plan) -> (KitchenGround, [u16; 2]) {
     let to = |cell: usize| cell / plan.cols * CEC_SIDE + cell % plan.cols;
-    let ground = padded(&KitchenGround::new(plan.cols, plan.tiles.clone()));
+    let ground = pad_ground(&KitchenGround::new(plan.cols, plan.tiles.clone()));
     // There the cooks are found in reading order.
     let mut starts = plan.starts.map(|cell| to(cell) as u16);
     starts.sort_unstable();
-    let starts = starts.map(|cell| super::kitchen::ringed(&ground, cell));
+    let starts = starts.map(|cell| super::kitchen::ringed_cell(&ground, cell));
     (with_ring(&ground), starts)
 }
 
@@ -173,7 +173,7 @@ pub(super) fn ground_of(state: &State) -> KitchenGround {
 }
 
 /// Writes a ground into a state.
-pub(super) fn carry(state: &mut State, ground: &KitchenGround) {
+pub(super) fn carry_items(state: &mut State, ground: &KitchenGround) {
     let number = |tile: &Tile| TILES.iter().position(|known| known == tile);
     let numbers = ground.tiles().iter().filter_map(number);
     state.ground = numbers.map(|number| number as u8).collect();

@@ -90,13 +90,13 @@ impl KitchenGround {
     }
 
     /// Column and row of a cell.
-    pub fn place(&self, cell: u16) -> [usize; 2] {
+    pub fn column_and_row(&self, cell: u16) -> [usize; 2] {
         [usize::from(cell) % self.cols, usize::from(cell) / self.cols]
     }
 
     /// The next cell in a direction (0 north, 1 south, 2 east, 3 west); `None` beyond the ground.
-    pub fn beside(&self, cell: u16, direction: u8) -> Option<u16> {
-        let [x, y] = self.place(cell);
+    pub fn cell_beside(&self, cell: u16, direction: u8) -> Option<u16> {
+        let [x, y] = self.column_and_row(cell);
         match direction {
             0 => cell.checked_sub(self.cols as u16),
             1 => (y + 1 < self.rows).then(|| cell + self.cols as u16),
@@ -107,17 +107,17 @@ impl KitchenGround {
 
     /// The next cell in a direction from one that is not at the border, as no cell with a cook is.
     #[inline]
-    pub fn ahead(&self, cell: u16, direction: u8) -> u16 {
+    pub fn cell_ahead(&self, cell: u16, direction: u8) -> u16 {
         cell.wrapping_add(self.strides[usize::from(direction & 3)])
     }
 
     /// The number of the pot in a cell, among the pots.
-    pub fn pot(&self, cell: u16) -> Option<usize> {
+    pub fn pot_at(&self, cell: u16) -> Option<usize> {
         self.pots.iter().position(|&pot| pot == cell)
     }
 
     /// The cells with a tile, in reading order.
-    pub fn all(&self, tile: Tile) -> impl Iterator<Item = u16> {
+    pub fn cells_of(&self, tile: Tile) -> impl Iterator<Item = u16> {
         let cells = (0..).zip(&self.tiles);
         cells.filter_map(move |(cell, &at)| (at == tile).then_some(cell))
     }
@@ -234,7 +234,7 @@ fn whole(
 impl KitchenGround {
     /// The first cell of the border that is floor.
     pub fn open_border(&self) -> Option<u16> {
-        self.all(Tile::Floor)
-            .find(|&cell| (0..4).any(|direction| self.beside(cell, direction).is_none()))
+        self.cells_of(Tile::Floor)
+            .find(|&cell| (0..4).any(|direction| self.cell_beside(cell, direction).is_none()))
     }
 }

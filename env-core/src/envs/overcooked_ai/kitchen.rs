@@ -12,7 +12,7 @@ use super::ground::{KitchenGround, Tile, read_jaxmarl_letters, read_letters};
 use super::layouts::named_kitchens;
 use super::literal::read_literal;
 use super::params::{Dialect, Params, Shaped};
-use super::recipes::{Fault, Recipes, count, number};
+use super::recipes::{Fault, Recipes, count, read_number};
 use super::state::{Cook, Item, Lying, Pot, Recipe, State};
 use crate::contract::ParamError;
 use crate::grid::tell_unknown;
@@ -78,7 +78,7 @@ impl Kitchen {
         if generated {
             // Every ground of it has these sides.
             (kitchen.generated, kitchen.margin) = (true, 1);
-            kitchen.ground = with_ring(&padded(&kitchen.ground));
+            kitchen.ground = with_ring(&pad_ground(&kitchen.ground));
         }
         kitchen.shaped = match params.shaped {
             Some(shaped) => shaped,
@@ -181,16 +181,16 @@ fn build(rules: Dialect, layout: &Map<String, Value>) -> Result<Kitchen, Fault> 
     let mut margin = 0;
     if let Some(cell) = ground.open_border() {
         if rules != Dialect::Cec {
-            let [x, y] = ground.place(cell);
+            let [x, y] = ground.column_and_row(cell);
             return Err(fault(format!(
                 "row {}, column {}: the border must not be floor",
                 y + 1,
                 x + 1
             )));
         }
-        let whole = padded(&ground);
+        let whole = pad_ground(&ground);
         let moved = starts.iter();
-        let moved = moved.map(|&cell| ringed(&whole, padded_cell(&ground, cell)));
+        let moved = moved.map(|&cell| ringed_cell(&whole, padded_cell(&ground, cell)));
         (margin, starts) = (1, moved.collect());
         ground = with_ring(&whole);
     }
@@ -230,13 +230,13 @@ fn build(rules: Dialect, layout: &Map<String, Value>) -> Result<Kitchen, Fault> 
 }
 
 /// A cell of a ground, in the ground with a ring around it.
-pub(super) fn ringed(ground: &KitchenGround, cell: u16) -> u16 {
-    let [x, y] = ground.place(cell);
+pub(super) fn ringed_cell(ground: &KitchenGround, cell: u16) -> u16 {
+    let [x, y] = ground.column_and_row(cell);
     ((y + 1) * (ground.cols + 2) + x + 1) as u16
 }
 
 /// The ground in the upper left corner of nine by nine counters.
-pub(super) fn padded(ground: &KitchenGround) -> KitchenGround {
+pub(super) fn pad_ground(ground: &KitchenGround) -> KitchenGround {
     let mut tiles = vec![Tile::Counter; CEC_SIDE * CEC_SIDE];
     for cell in 0..ground.cells() as u16 {
         tiles[usize::from(padded_cell(ground, cell))] = ground.tile(cell);
@@ -246,7 +246,7 @@ pub(super) fn padded(ground: &KitchenGround) -> KitchenGround {
 
 /// A cell of a ground, in the padded ground.
 fn padded_cell(ground: &KitchenGround, cell: u16) -> u16 {
-    let [x, y] = ground.place(cell);
+    let [x, y] = ground.column_and_row(cell);
     (y * CEC_SIDE + x) as u16
 }
 
@@ -266,7 +266,7 @@ pub(super) fn with_ring(ground: &KitchenGround) -> KitchenGround {
         tiles[(at + 1) * cols] = wrapped(last, at);
     }
     for cell in 0..ground.cells() as u16 {
-        tiles[usize::from(ringed(ground, cell))] = ground.tile(cell);
+        tiles[usize::from(ringed_cell(ground, cell))] = ground.tile(cell);
     }
     KitchenGround::new(cols, tiles)
 }
@@ -285,7 +285,7 @@ fn shaped(rules: Dialect, layout: &Map<String, Value>) -> Result<Shaped, Fault> 
             soup,
         });
     };
-    let read = |key: &str| match number(said, key)? {
+    let read = |key: &str| match read_number(said, key)? {
         Some(value) => Ok(value as f32),
         None => Err((
             String::from("rew_shaping_params"),
@@ -330,9 +330,9 @@ fn begin(
     }
     for object in list("objects").map_or(&[][..], Vec::as_slice) {
         let cell = cell(ground, object)?;
-        match (ground.tile(cell), ground.pot(cell)) {
+        match (ground.tile(cell), ground.pot_at(cell)) {
             (Tile::Pot, Some(pot)) => state.pots[pot] = in_pot(recipes, object)?,
-            (Tile::Counter, _) if state.on(cell) == Item::Nothing => {
+            (Tile::Counter, _) if state.item_on(cell) == Item::Nothing => {
                 let item = item(recipes, object)?;
                 state.lying.push(Lying { cell, item });
             }

@@ -182,7 +182,7 @@ impl OvercookedAi {
         };
         let pots = [("pot_least", least), ("pot_full", recipes.full)];
         let pots = pots.map(|(name, count)| (String::from(name), count.into()));
-        let soups = recipes::all(recipes.full).flat_map(|soup| {
+        let soups = recipes::all_recipes(recipes.full).flat_map(|soup| {
             let Recipe { onions, tomatoes } = soup;
             [
                 (format!("points_{onions}_{tomatoes}"), recipes.points(soup)),
@@ -260,7 +260,7 @@ impl Environment for OvercookedAi {
         let mut rng = Rng::new(seed);
         if self.kitchen.generated {
             let (ground, starts) = generate::generate(|bound| rng.below(bound));
-            generate::carry(&mut state, &ground);
+            generate::carry_items(&mut state, &ground);
             for (cook, cell) in state.cooks.iter_mut().zip(starts) {
                 cook.cell = cell;
             }

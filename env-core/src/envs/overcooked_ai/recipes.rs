@@ -41,7 +41,7 @@ fn at(recipe: Recipe) -> usize {
 }
 
 /// The recipes of at most this many ingredients.
-pub(super) fn all(full: u8) -> impl Iterator<Item = Recipe> {
+pub(super) fn all_recipes(full: u8) -> impl Iterator<Item = Recipe> {
     let pairs = (0..=full).flat_map(move |onions| (0..=full - onions).map(move |t| (onions, t)));
     let recipes = pairs.map(|(onions, tomatoes)| Recipe { onions, tomatoes });
     recipes.filter(|recipe| recipe.count() > 0)
@@ -69,13 +69,13 @@ impl Recipes {
     }
 
     /// Points for the best soup that can still be made of these ingredients.
-    pub fn best(&self, recipe: Recipe) -> f32 {
+    pub fn best_value(&self, recipe: Recipe) -> f32 {
         self.best[at(recipe)]
     }
 
     /// The longest time that any soup cooks.
-    pub fn longest(&self) -> u16 {
-        all(self.full)
+    pub fn longest_cook(&self) -> u16 {
+        all_recipes(self.full)
             .map(|recipe| self.time(recipe))
             .max()
             .unwrap_or(0)
@@ -106,15 +106,19 @@ impl Recipes {
                 "must be None: orders that are used up are not played",
             );
         }
-        let full = number(layout, "num_items_for_soup")?.unwrap_or(f64::from(MOST_INGREDIENTS));
+        let full =
+            read_number(layout, "num_items_for_soup")?.unwrap_or(f64::from(MOST_INGREDIENTS));
         if ![1.0, 2.0, 3.0].contains(&full) {
             return fault(
                 "num_items_for_soup",
                 format!("must be 1 to {MOST_INGREDIENTS}"),
             );
         }
-        let worth = number(layout, "delivery_reward")?.unwrap_or(PLAIN) as f32;
-        let time = whole_time("cook_time", number(layout, "cook_time")?.unwrap_or(PLAIN))?;
+        let worth = read_number(layout, "delivery_reward")?.unwrap_or(PLAIN) as f32;
+        let time = whole_time(
+            "cook_time",
+            read_number(layout, "cook_time")?.unwrap_or(PLAIN),
+        )?;
         let full = full as u8;
         let is_soup = |r: Recipe| r.count() == full && (r.onions == 0 || r.tomatoes == 0);
         let points = |recipe| if is_soup(recipe) { worth } else { 0.0 };
@@ -130,7 +134,8 @@ impl Recipes {
         start: Option<&Value>,
     ) -> Result<Self, Fault> {
         check_keys(layout)?;
-        let full = number(layout, "max_num_ingredients")?.unwrap_or(f64::from(MOST_INGREDIENTS));
+        let full =
+            read_number(layout, "max_num_ingredients")?.unwrap_or(f64::from(MOST_INGREDIENTS));
         if ![1.0, 2.0, 3.0].contains(&full) {
             return fault(
                 "max_num_ingredients",
@@ -146,7 +151,7 @@ impl Recipes {
         let mut ordered = in_force("all_orders", "start_all_orders")?;
         let bonus = in_force("bonus_orders", "start_bonus_orders")?;
         if ordered.is_empty() {
-            ordered = all(full).collect();
+            ordered = all_recipes(full).collect();
         }
         if let Some(extra) = bonus.iter().find(|bonus| !ordered.contains(bonus)) {
             let what = format!("{extra:?} is not among start_all_orders");
@@ -159,7 +164,7 @@ impl Recipes {
                 "the rules `overcooked-ai-old` allow orders of three ingredients only",
             );
         }
-        let factor = number(layout, "order_bonus")?.unwrap_or(2.0);
+        let factor = read_number(layout, "order_bonus")?.unwrap_or(2.0);
         let worth = Valued::read(
             layout,
             &listed,
@@ -175,7 +180,7 @@ impl Recipes {
             &listed,
             ["cook_time", "recipe_times", "onion_time", "tomato_time"],
         )?;
-        for recipe in all(full) {
+        for recipe in all_recipes(full) {
             whole_time("cook_time", time.of(recipe))?;
         }
         let points = |recipe: Recipe| {
@@ -203,13 +208,13 @@ impl Recipes {
             best: [none; SIDE * SIDE],
             full,
         };
-        for recipe in all(full) {
+        for recipe in all_recipes(full) {
             recipes.points[at(recipe)] = points(recipe);
             recipes.times[at(recipe)] = time(recipe);
         }
-        for from in all(full).chain([Recipe::default()]) {
+        for from in all_recipes(full).chain([Recipe::default()]) {
             let mut best = 0.0;
-            for to in all(full) {
+            for to in all_recipes(full) {
                 let reaches = to.onions >= from.onions && to.tomatoes >= from.tomatoes;
                 if reaches && recipes.points(to) > best {
                     best = recipes.points(to);
@@ -254,10 +259,10 @@ impl Valued {
                 }
             }
         }
-        let [onions, tomatoes] = [number(layout, onion)?, number(layout, tomato)?];
+        let [onions, tomatoes] = [read_number(layout, onion)?, read_number(layout, tomato)?];
         Ok(Self {
             // The originals read 0 as unset.
-            all: number(layout, all)?.filter(|&value| value != 0.0),
+            all: read_number(layout, all)?.filter(|&value| value != 0.0),
             listed,
             single: onions
                 .zip(tomatoes)
@@ -307,7 +312,7 @@ fn check_keys(layout: &Map<String, Value>) -> Result<(), Fault> {
 }
 
 /// A number of a layout; `None` if it is absent or None.
-pub(super) fn number(layout: &Map<String, Value>, key: &str) -> Result<Option<f64>, Fault> {
+pub(super) fn read_number(layout: &Map<String, Value>, key: &str) -> Result<Option<f64>, Fault> {
     match layout.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => match value.as_f64() {

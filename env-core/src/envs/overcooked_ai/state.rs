@@ -93,7 +93,7 @@ pub struct State {
 
 impl State {
     /// The thing on a counter.
-    pub fn on(&self, cell: u16) -> Item {
+    pub fn item_on(&self, cell: u16) -> Item {
         let lying = self.lying.iter().find(|lying| lying.cell == cell);
         lying.map_or(Item::Nothing, |lying| lying.item)
     }

@@ -87,21 +87,21 @@ impl Stepping<'_> {
     /// Carries out the interact of a cook, as the cooks before it left everything.
     fn interact(&mut self, state: &mut State, seat: usize, pots: Pots) {
         let Cook { cell, facing, held } = state.cooks[seat];
-        let ahead = self.ground.ahead(cell, facing);
+        let ahead = self.ground.cell_ahead(cell, facing);
         let tile = self.ground.tile(ahead);
         match (tile, held) {
             (Tile::Counter, Item::Nothing) => {
-                let item = state.on(ahead);
+                let item = state.item_on(ahead);
                 self.note(seat, events::picked_up(state, pots, seat, item));
                 state.cooks[seat].held = state.take(ahead);
             }
-            (Tile::Counter, item) if state.on(ahead) == Item::Nothing => {
+            (Tile::Counter, item) if state.item_on(ahead) == Item::Nothing => {
                 self.note(seat, events::put_down(state, pots, seat, item));
                 state.cooks[seat].held = Item::Nothing;
                 state.lying.push(Lying { cell: ahead, item });
             }
             (Tile::Onions | Tile::Tomatoes | Tile::Dishes, Item::Nothing) => {
-                let item = events::dispensed(tile);
+                let item = events::dispensed_item(tile);
                 // A tomato from its dispenser is no event.
                 if tile != Tile::Tomatoes {
                     self.note(seat, events::picked_up(state, pots, seat, item));
@@ -112,7 +112,7 @@ impl Stepping<'_> {
                 state.cooks[seat].held = item;
             }
             (Tile::Pot, _) => {
-                if let Some(pot) = self.ground.pot(ahead) {
+                if let Some(pot) = self.ground.pot_at(ahead) {
                     self.use_pot(state, seat, pot, pots);
                 }
             }
@@ -192,7 +192,7 @@ impl Stepping<'_> {
         for (seat, (cook, target)) in state.cooks.iter_mut().zip(&mut targets).enumerate() {
             let turns = action(seat) < STAY;
             cook.facing = select_unpredictable(turns, action(seat) as u8, cook.facing);
-            let ahead = self.ground.ahead(cook.cell, cook.facing);
+            let ahead = self.ground.cell_ahead(cook.cell, cook.facing);
             let walks = turns & (self.ground.tile(ahead) == Tile::Floor);
             *target = select_unpredictable(walks, ahead, cook.cell);
         }
@@ -238,16 +238,16 @@ pub(super) fn mask(
     let Some(&Cook { cell, facing, held }) = state.cooks.get(seat) else {
         return u64::MAX;
     };
-    let ahead = ground.ahead(cell, facing);
+    let ahead = ground.cell_ahead(cell, facing);
     let tile = ground.tile(ahead);
     let is_empty = held == Item::Nothing;
     let acts = match tile {
         Tile::Floor | Tile::Wall => false,
-        Tile::Counter => is_empty != (state.on(ahead) == Item::Nothing),
+        Tile::Counter => is_empty != (state.item_on(ahead) == Item::Nothing),
         Tile::Onions | Tile::Tomatoes | Tile::Dishes => is_empty,
         Tile::Serving => matches!(held, Item::Soup(_)),
         Tile::Pot if is_empty => {
-            let pot = ground.pot(ahead).and_then(|pot| state.pots.get(pot));
+            let pot = ground.pot_at(ahead).and_then(|pot| state.pots.get(pot));
             let waits = pot.is_some_and(|pot| {
                 let is_ready = pot
                     .tick()

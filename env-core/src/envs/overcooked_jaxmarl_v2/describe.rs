@@ -48,7 +48,7 @@ pub(super) fn describe(
 ) -> Result {
     let (kitchen, radius) = (env.kitchen(), env.params().view_radius);
     let own = state.cooks[seat].cell;
-    let is_seen = |cell: u16| kitchen.sees(radius, own, cell);
+    let is_seen = |cell: u16| kitchen.can_see(radius, own, cell);
     for (other, cook) in state.cooks.iter().enumerate() {
         let who = match (env.params().appearance.name(other), other == seat) {
             (Some(name), true) => format!("You, {name}, are"),
@@ -62,7 +62,7 @@ pub(super) fn describe(
         }
         let way = ["up", "down", "right", "left"][usize::from(cook.facing) % 4];
         let (at, held) = (place(kitchen, cook.cell), words(cook.held));
-        let (ahead, stays) = kitchen.reach(cook.cell, cook.facing);
+        let (ahead, stays) = kitchen.reach_cell(cook.cell, cook.facing);
         let ahead = if stays {
             ahead_of(kitchen, state, ahead)
         } else {
@@ -97,7 +97,7 @@ pub(super) fn describe(
 }
 
 fn place(kitchen: &Kitchen, cell: u16) -> String {
-    let [x, y] = kitchen.place(cell);
+    let [x, y] = kitchen.column_and_row(cell);
     format!("row {}, column {}", y + 1, x + 1)
 }
 

@@ -11,7 +11,7 @@ use super::state::{Cell, Cook, State};
 use super::step::COOK_TIME;
 use crate::art::{self, AgentArt};
 use crate::draw::{DrawList, Shape, Sprite};
-use crate::grid::draw::{label, ring};
+use crate::grid::draw::{draw_label, draw_ring};
 
 const BACKGROUND: u32 = 0x5c76_86ff;
 const FOG: u32 = 0x3c49_53ff;
@@ -177,9 +177,9 @@ pub(super) fn draw(
     out: &mut DrawList,
 ) {
     let (kitchen, radius) = (env.kitchen(), env.params().view_radius);
-    let corner = |cell: u16| kitchen.place(cell).map(|at| at as f32);
+    let corner = |cell: u16| kitchen.column_and_row(cell).map(|at| at as f32);
     let is_seen =
-        |cell: u16| seat.is_none_or(|seat| kitchen.sees(radius, state.cooks[seat].cell, cell));
+        |cell: u16| seat.is_none_or(|seat| kitchen.can_see(radius, state.cooks[seat].cell, cell));
     out.begin(kitchen.cols as f32, kitchen.rows as f32, BACKGROUND);
     for cell in 0..kitchen.cells() as u16 {
         let [x, y] = corner(cell);
@@ -199,13 +199,13 @@ pub(super) fn draw(
         let Cook { cell, facing, held } = state.cooks[seat];
         // The art counts directions from the right, clockwise.
         let way = [3, 1, 0, 2][usize::from(facing) % 4];
-        COOKS.draw_as(out, seat, appearance.look(seat), way, corner(cell));
+        COOKS.draw_as(out, seat, appearance.look_of(seat), way, corner(cell));
         hold(seat, way, corner(cell), held, out);
     }
     seats.sort_unstable();
     for seat in seats {
         if let Some(name) = appearance.name(seat) {
-            label(seat, name, corner(state.cooks[seat].cell), out);
+            draw_label(seat, name, corner(state.cooks[seat].cell), out);
         }
     }
 }
@@ -237,11 +237,11 @@ fn hold(seat: usize, way: usize, corner: [f32; 2], held: u32, out: &mut DrawList
 fn ground(kitchen: &Kitchen, cell: u16, [x, y]: [f32; 2], out: &mut DrawList) {
     let whole = [x, y, 1.0, 1.0];
     let is_raised = |direction: u8| {
-        let next = kitchen.step(cell, direction);
+        let next = kitchen.step_from(cell, direction);
         next == cell || kitchen.tiles[usize::from(next)] != Tile::Floor
     };
     if kitchen.tiles[usize::from(cell)] == Tile::Floor {
-        let [column, row] = kitchen.place(cell);
+        let [column, row] = kitchen.column_and_row(cell);
         let is_dark = (row + column) % 2 == 0;
         out.push(
             0,
@@ -260,7 +260,7 @@ fn ground(kitchen: &Kitchen, cell: u16, [x, y]: [f32; 2], out: &mut DrawList) {
         return;
     }
     out.push(0, whole, sprite("counter"));
-    if kitchen.step(cell, 1) == cell || !is_raised(1) {
+    if kitchen.step_from(cell, 1) == cell || !is_raised(1) {
         out.push(0, whole, sprite("counter_front"));
     }
 }
@@ -314,7 +314,7 @@ fn pot(cell: Cell, [x, y]: [f32; 2], out: &mut DrawList) {
         out.push(0, [x + 0.2, y, 0.6, 0.6], sprite("steam"));
         out.push(0, [x + 0.68, y + 0.02, 0.3, 0.3], sprite("ready"));
     } else if is_cooking {
-        ring(
+        draw_ring(
             1.0 - f32::from(cell.timer) / f32::from(COOK_TIME),
             [x, y],
             out,

@@ -10,17 +10,17 @@ pub const COOKED: u32 = 2;
 pub const FULL: u32 = 3;
 
 /// One of an ingredient.
-pub fn ingredient(number: u8) -> u32 {
+pub fn ingredient_bits(number: u8) -> u32 {
     4 << (2 * number)
 }
 
 /// The ingredients of a recipe.
 pub fn recipe(ingredients: [u8; 3]) -> u32 {
-    ingredients.into_iter().map(ingredient).sum()
+    ingredients.into_iter().map(ingredient_bits).sum()
 }
 
 /// Returns a recipe as it is delivered.
-pub fn plated(recipe: u32) -> u32 {
+pub fn plated_recipe(recipe: u32) -> u32 {
     recipe | PLATE | COOKED
 }
 

@@ -167,7 +167,7 @@ impl Kitchen {
                     continue;
                 }
                 parts[at] = start;
-                found.extend((0..4).map(|direction| self.step(cell, direction)));
+                found.extend((0..4).map(|direction| self.step_from(cell, direction)));
             }
         }
         parts
@@ -179,7 +179,7 @@ impl Kitchen {
     }
 
     /// Column and row of a cell.
-    pub fn place(&self, cell: u16) -> [usize; 2] {
+    pub fn column_and_row(&self, cell: u16) -> [usize; 2] {
         [usize::from(cell) % self.cols, usize::from(cell) / self.cols]
     }
 
@@ -188,7 +188,7 @@ impl Kitchen {
     }
 
     /// The next cell in a direction, or the same one at the edge.
-    pub fn step(&self, cell: u16, direction: u8) -> u16 {
+    pub fn step_from(&self, cell: u16, direction: u8) -> u16 {
         let [x, y] = self.beyond(cell, direction);
         let inside = |at: i32, size: usize| at.clamp(0, size as i32 - 1) as usize;
         self.cell([inside(x, self.cols), inside(y, self.rows)])
@@ -196,7 +196,10 @@ impl Kitchen {
 
     /// Column and row of the next cell in a direction, maybe outside.
     fn beyond(&self, cell: u16, direction: u8) -> [i32; 2] {
-        let ([x, y], [dx, dy]) = (self.place(cell), DIRECTIONS[usize::from(direction) & 3]);
+        let ([x, y], [dx, dy]) = (
+            self.column_and_row(cell),
+            DIRECTIONS[usize::from(direction) & 3],
+        );
         [x as i32 + dx, y as i32 + dy]
     }
 
@@ -204,7 +207,7 @@ impl Kitchen {
     ///
     /// Source: how JAX 0.10 indexes: at an open left or upper edge hands reach to the other side, at an open right or
     /// lower edge they see the own cell, and their effect is lost.
-    pub fn reach(&self, cell: u16, direction: u8) -> (u16, bool) {
+    pub fn reach_cell(&self, cell: u16, direction: u8) -> (u16, bool) {
         let [x, y] = self.beyond(cell, direction);
         let (cols, rows) = (self.cols as i32, self.rows as i32);
         let wrapped = |at: i32, size: i32| if at < 0 { size - 1 } else { at.min(size - 1) };
@@ -218,8 +221,8 @@ impl Kitchen {
     }
 
     /// Checks whether a cook at one cell sees another, with a view radius.
-    pub fn sees(&self, radius: Option<u8>, from: u16, cell: u16) -> bool {
-        let ([x, y], [other_x, other_y]) = (self.place(from), self.place(cell));
+    pub fn can_see(&self, radius: Option<u8>, from: u16, cell: u16) -> bool {
+        let ([x, y], [other_x, other_y]) = (self.column_and_row(from), self.column_and_row(cell));
         let far = x.abs_diff(other_x).max(y.abs_diff(other_y));
         radius.is_none_or(|radius| far <= usize::from(radius))
     }

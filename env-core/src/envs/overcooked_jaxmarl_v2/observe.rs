@@ -82,7 +82,7 @@ impl Observer {
                 .filter(tells)
                 .collect(),
             places: (0..kitchen.cells() as u16)
-                .map(|cell| kitchen.place(cell))
+                .map(|cell| kitchen.column_and_row(cell))
                 .collect(),
             wide,
             ground: Forms::default(),

@@ -134,8 +134,8 @@ impl State {
         match choose(&mut self.rng, chances) {
             0 => 0,
             1 => PLATE,
-            2 => items::ingredient(self.rng.below(kitchen.ingredients.into()) as u8),
-            _ => items::plated(self.draw_recipe(kitchen)),
+            2 => items::ingredient_bits(self.rng.below(kitchen.ingredients.into()) as u8),
+            _ => items::plated_recipe(self.draw_recipe(kitchen)),
         }
     }
 
@@ -145,7 +145,7 @@ impl State {
         let mut drawn = [0; 3];
         drawn
             .iter_mut()
-            .for_each(|one| *one = items::ingredient(self.rng.below(count) as u8));
+            .for_each(|one| *one = items::ingredient_bits(self.rng.below(count) as u8));
         let part: u32 = drawn[..1 + self.rng.below(3) as usize].iter().sum();
         let full = if params.start_cooking_interaction {
             part

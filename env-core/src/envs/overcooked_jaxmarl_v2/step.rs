@@ -79,7 +79,7 @@ impl Stepping<'_> {
     /// The hands of a cook at the cell in front of it; `plates` were in hands before anybody acted.
     fn interact(&mut self, state: &mut State, seat: usize, recipe: u32, plates: usize) {
         let Cook { cell, facing, held } = state.cooks[seat];
-        let (front, stays) = self.kitchen.reach(cell, facing);
+        let (front, stays) = self.kitchen.reach_cell(cell, facing);
         let before = state.cells[usize::from(front)];
         let (mut after, mut hand) = (before, held);
         let is_empty = held == 0;
@@ -90,11 +90,11 @@ impl Stepping<'_> {
             }
             Tile::Counter => {}
             Tile::Plates if is_empty => hand = PLATE,
-            Tile::Pile(number) if is_empty => hand = items::ingredient(number),
+            Tile::Pile(number) if is_empty => hand = items::ingredient_bits(number),
             Tile::Plates | Tile::Pile(_) => {}
             Tile::Goal if held & COOKED != 0 => {
                 hand = 0;
-                self.deliver(state, seat, held == items::plated(recipe));
+                self.deliver(state, seat, held == items::plated_recipe(recipe));
             }
             Tile::Goal => {}
             Tile::Button if is_empty => {
@@ -106,7 +106,7 @@ impl Stepping<'_> {
             Tile::Pot if before.items & COOKED != 0 => {
                 if held == PLATE {
                     (after.items, hand) = (0, before.items + held);
-                    if hand == items::plated(recipe) {
+                    if hand == items::plated_recipe(recipe) {
                         self.shape(seat, Happening::DishPickup);
                     }
                 }
@@ -213,7 +213,7 @@ fn walk(kitchen: &Kitchen, cooks: &mut [Cook], action: impl Fn(usize) -> Action)
     for (seat, cook) in cooks.iter_mut().enumerate() {
         if let Some(direction) = super::direction(action(seat)) {
             cook.facing = direction;
-            let next = kitchen.step(cook.cell, direction);
+            let next = kitchen.step_from(cook.cell, direction);
             if kitchen.tiles[usize::from(next)] == Tile::Floor {
                 cook.cell = next;
             }

@@ -413,7 +413,7 @@ impl GridWorld for World {
 
     fn draw(&self, tables: &Tables, state: &State<Vec<Call>>, out: &mut DrawList) {
         for call in &state.extra {
-            let (row, col) = tables.place(call.cell);
+            let (row, col) = tables.column_and_row(call.cell);
             let part = f32::from(call.left) / f32::from(self.help_time);
             let ring = Shape::Progress {
                 part,
@@ -430,7 +430,7 @@ impl GridWorld for World {
             Some(Role::None) | None => {}
         }
         for call in &state.extra {
-            let (row, col) = tables.place(call.cell);
+            let (row, col) = tables.column_and_row(call.cell);
             let who = if usize::from(call.seat) == seat {
                 "You wait"
             } else {

@@ -13,7 +13,7 @@ pub(super) const NONE: u8 = u8::MAX;
 /// Writes whether there is one of these kinds to the right, to the left, below, above.
 #[inline]
 pub(super) fn beside<V: Value>(scene: &Scene<'_>, seat: usize, kinds: KindSet, out: &mut [V]) {
-    let around = scene.facts.around(scene.agents[seat].cell);
+    let around = scene.facts.cells_around(scene.agents[seat].cell);
     for (out, cell) in out.iter_mut().zip(around) {
         let kind = scene.kinds.get(usize::from(cell));
         *out = V::flag(kind.is_some_and(|&kind| kinds.has(kind)));
@@ -145,6 +145,6 @@ impl Closest {
     fn is_there(&self, scene: &Scene<'_>, cell: u16, index: u8) -> bool {
         let cell = usize::from(cell);
         self.slot[usize::from(scene.kinds[cell])] == index
-            || self.slot[usize::from(scene.lying(cell))] == index
+            || self.slot[usize::from(scene.kind_lying_on(cell))] == index
     }
 }

@@ -11,7 +11,7 @@ use super::feature::{Feature, LOCAL_VIEW, Part, Reach};
 use super::masks::{Frame, Masks};
 use super::own::{ContainerSet, OwnFeature};
 use super::pots::Pots;
-use super::scene::{Facts, hand, kinds, set};
+use super::scene::{Facts, hand_of, kinds, set};
 use super::view::{self, View};
 use super::{ingredients, map};
 use crate::contract::ParamError;
@@ -212,7 +212,7 @@ impl<'a, W: GridWorld> Builder<'a, W> {
     }
 
     fn counters(&self, name: &str) -> Result<KindSet, ParamError> {
-        let is_surface = |kind: &KindId| matches!(hand(self.tables, *kind), Hand::Surface(_));
+        let is_surface = |kind: &KindId| matches!(hand_of(self.tables, *kind), Hand::Surface(_));
         let counters = set(kinds(self.tables).filter(is_surface));
         if counters == KindSet::default() {
             return Self::refuse(name, "is about surfaces, and no kind is one: take it out");
@@ -273,7 +273,7 @@ impl<'a, W: GridWorld> Builder<'a, W> {
 
     fn closest(&self, kinds: &[KindId]) -> Found {
         // Source: CoGrid 0.3.2, `envs/overcooked/features.py:575`: four of what can be carried and of counters.
-        let count = |kind| match hand(self.tables, kind) {
+        let count = |kind| match hand_of(self.tables, kind) {
             Hand::Loose | Hand::Surface(_) => 4,
             _ => 2,
         };

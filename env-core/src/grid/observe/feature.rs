@@ -90,7 +90,7 @@ impl Feature {
             Self::Direction => out[facing as usize] = 1,
             Self::Position => out.copy_from_slice(&facts.place(cell).map(|at| at as i8)),
             Self::Beside(kinds) => {
-                for (out, cell) in out.iter_mut().zip(facts.around(cell)) {
+                for (out, cell) in out.iter_mut().zip(facts.cells_around(cell)) {
                     let kind = facts.ground.get(usize::from(cell));
                     *out = i8::from(kind.is_some_and(|&kind| kinds.has(kind)));
                 }

@@ -26,7 +26,7 @@ pub(super) fn write<V: Value>(scene: &Scene<'_>, out: &mut [V]) {
     out.fill(V::ZERO);
     let whole = |number: u8| V::whole(i32::from(number));
     for (cell, out) in out.chunks_exact_mut(LEN).enumerate() {
-        (out[0], out[1]) = (whole(scene.kinds[cell]), whole(scene.lying(cell)));
+        (out[0], out[1]) = (whole(scene.kinds[cell]), whole(scene.kind_lying_on(cell)));
     }
     for fixture in scene.fixtures().filter(|fixture| fixture.kind() > 0) {
         let start = usize::from(fixture.cell()) * LEN;

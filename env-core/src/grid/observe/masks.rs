@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::agent::NONE;
-use super::scene::{Facts, Scene, hand, words};
+use super::scene::{Facts, Scene, hand_of, words_of};
 use super::sources::{self, Source};
 use crate::grid::kind::{EMPTY, KindId};
 use crate::grid::tables::{Hand, Tables};
@@ -79,7 +79,7 @@ impl Masks {
         }
         masks.places = (0..tables.cells as u16)
             .map(|cell| {
-                let (row, col) = tables.place(cell);
+                let (row, col) = tables.column_and_row(cell);
                 (row * frame.stride + col) as u16
             })
             .collect();
@@ -96,7 +96,7 @@ impl Masks {
                 template[self.index(plane, usize::from(cell))] = 1;
             }
             let quiet = matches!(
-                hand(tables, kind),
+                hand_of(tables, kind),
                 Hand::Floor | Hand::Surface(_) | Hand::Sink(_) | Hand::Source(_)
             ) || tables.walls.has(kind);
             if tables.is_cogrid() && self.lying && !quiet {
@@ -176,16 +176,16 @@ impl Masks {
             }
         };
         if scene.littered {
-            scene.litter(|start, word| {
+            scene.list_litter(|start, word| {
                 marks(word, |place| {
                     mark(start + place, scene.kinds[start + place])
                 });
             });
         }
         if self.lying {
-            words(scene.values, |start, word| {
+            words_of(scene.values, |start, word| {
                 marks(word, |place| {
-                    mark(start + place, scene.lying(start + place))
+                    mark(start + place, scene.kind_lying_on(start + place))
                 });
             });
         }

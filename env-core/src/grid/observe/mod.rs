@@ -36,7 +36,7 @@ use feature::{Feature, Part, Reach};
 pub use own::{ContainerSet, OwnFeature, ViewWindow};
 use scene::{Facts, Scene};
 pub use sources::{Source, Sources};
-pub(crate) use view::made;
+pub(crate) use view::made_values;
 
 /// The observation of a seat.
 #[derive(Clone, Debug)]
@@ -322,7 +322,7 @@ impl Observer {
         if !self.own.is_empty()
             || self.gap.is_some()
             || !self.is_compact()
-            || !sources::stays(tables, facts)
+            || !sources::does_stay(tables, facts)
         {
             return None;
         }

@@ -95,7 +95,7 @@ impl ViewWindow {
 
     /// The place of a cell in the window around another, if it is seen from there; both by row and column.
     #[inline]
-    pub fn place(&self, center: [i32; 2], cell: [i32; 2]) -> Option<usize> {
+    pub fn place_of(&self, center: [i32; 2], cell: [i32; 2]) -> Option<usize> {
         let [row, col] = match self.radius {
             None => cell,
             Some(radius) => {

@@ -53,7 +53,7 @@ impl Pots {
     /// `[stage, side]`.
     #[inline]
     pub(super) fn beside<V: Value>(&self, scene: &Scene<'_>, seat: usize, out: &mut [V]) {
-        let around = scene.facts.around(scene.agents[seat].cell);
+        let around = scene.facts.cells_around(scene.agents[seat].cell);
         for pot in self.of(scene) {
             let sides = around.iter().enumerate();
             let sides = sides.fold(0_u32, |sides, (side, &cell)| {

@@ -33,16 +33,16 @@ impl Facts {
         use Direction::{Down, Left, Right, Up};
         let cells = 0..tables.cells as u16;
         let places = cells.clone().map(|cell| {
-            let (row, col) = tables.place(cell);
+            let (row, col) = tables.column_and_row(cell);
             [row as u8, col as u8]
         });
         let around = cells.map(|cell| {
-            [Right, Left, Down, Up].map(|direction| match tables.front(cell, direction) {
+            [Right, Left, Down, Up].map(|direction| match tables.cell_in_front(cell, direction) {
                 front if front == cell => OUTSIDE,
                 front => front,
             })
         });
-        let is_surface = |kind: &KindId| matches!(hand(tables, *kind), Hand::Surface(_));
+        let is_surface = |kind: &KindId| matches!(hand_of(tables, *kind), Hand::Surface(_));
         let surfaces = kinds(tables).filter(is_surface);
         let lasting = if changes_ground || tables.ground.is_none() {
             KindSet::default()
@@ -57,7 +57,7 @@ impl Facts {
             None => vec![EMPTY; tables.cells],
         };
         let mut ground_words = Vec::new();
-        words(&ground, |_, word| ground_words.push(word));
+        words_of(&ground, |_, word| ground_words.push(word));
         Self {
             places: places.collect(),
             around: around.collect(),
@@ -80,14 +80,14 @@ impl Facts {
 
     /// The cells to the right, to the left, below and above; outside the grid no cell has the number.
     #[inline]
-    pub(super) fn around(&self, cell: u16) -> [u16; 4] {
+    pub(super) fn cells_around(&self, cell: u16) -> [u16; 4] {
         self.around[usize::from(cell)]
     }
 }
 
 /// Tells bytes as words of eight, with the index of the first byte of each.
 #[inline]
-pub(super) fn words(bytes: &[u8], mut tell: impl FnMut(usize, u64)) {
+pub(super) fn words_of(bytes: &[u8], mut tell: impl FnMut(usize, u64)) {
     let (whole, rest) = bytes.as_chunks::<8>();
     for (index, &chunk) in whole.iter().enumerate() {
         tell(8 * index, u64::from_le_bytes(chunk));
@@ -111,7 +111,7 @@ pub(super) fn kinds(tables: &Tables) -> impl Iterator<Item = KindId> + use<> {
 }
 
 /// The acts that hands can do with a kind.
-pub(super) fn hand(tables: &Tables, kind: KindId) -> Hand {
+pub(super) fn hand_of(tables: &Tables, kind: KindId) -> Hand {
     tables.hands[usize::from(kind) % MAX_KINDS]
 }
 
@@ -124,7 +124,7 @@ pub(super) fn set(kinds: impl Iterator<Item = KindId>) -> KindSet {
 fn lasting(tables: &Tables) -> KindSet {
     let mut moving = KindSet::default();
     for kind in kinds(tables) {
-        moving = match hand(tables, kind) {
+        moving = match hand_of(tables, kind) {
             Hand::Loose | Hand::Collect => moving.with(kind),
             Hand::Source(gives) => moving.with(gives),
             Hand::Becomes { into, .. } => moving.with(kind).with(into),
@@ -144,7 +144,7 @@ fn lasting(tables: &Tables) -> KindSet {
 #[inline]
 fn litter(kinds: &[KindId], facts: &Facts, mut tell: impl FnMut(usize, u64)) {
     let mut ground = facts.words.iter();
-    words(kinds, |start, word| {
+    words_of(kinds, |start, word| {
         tell(start, word ^ ground.next().copied().unwrap_or(0));
     });
 }
@@ -184,7 +184,7 @@ impl<'a> Scene<'a> {
 
     /// Tells cells with something that comes and goes, eight to a word, with the index of the first of each word.
     #[inline]
-    pub(super) fn litter(&self, tell: impl FnMut(usize, u64)) {
+    pub(super) fn list_litter(&self, tell: impl FnMut(usize, u64)) {
         litter(self.kinds, self.facts, tell);
     }
 
@@ -209,7 +209,7 @@ impl<'a> Scene<'a> {
 
     /// Returns the kind that lies on a surface in a cell; by the rules of CoGrid, the number that the cell shows.
     #[inline]
-    pub(super) fn lying(&self, cell: usize) -> u8 {
+    pub(super) fn kind_lying_on(&self, cell: usize) -> u8 {
         if self.facts.surfaces.has(self.kinds[cell]) {
             self.values[cell]
         } else {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::scene::{Facts, hand, kinds};
+use super::scene::{Facts, hand_of, kinds};
 use crate::grid::kind::{EMPTY, KindId, KindSet};
 use crate::grid::state::Direction;
 use crate::grid::tables::{Hand, Tables};
@@ -90,11 +90,11 @@ pub struct Sources {
 }
 
 /// Checks whether nothing but loose things on the floor and on surfaces ever comes or goes.
-pub(super) fn stays(tables: &Tables, facts: &Facts) -> bool {
+pub(super) fn does_stay(tables: &Tables, facts: &Facts) -> bool {
     let Some(ground) = &tables.ground else {
         return false;
     };
-    let is_loose = |kind| matches!(hand(tables, kind), Hand::Floor | Hand::Loose);
+    let is_loose = |kind| matches!(hand_of(tables, kind), Hand::Floor | Hand::Loose);
     let lasts = |&kind: &KindId| facts.lasting.has(kind) || is_loose(kind);
     !tables.is_cogrid() && ground.kinds.iter().all(lasts)
 }
@@ -112,13 +112,15 @@ pub(super) fn find_clear(
     set: KindSet,
     out: &mut [Source],
 ) -> Option<()> {
-    let mut loose = kinds(tables).filter(|&kind| hand(tables, kind) == Hand::Loose);
+    let mut loose = kinds(tables).filter(|&kind| hand_of(tables, kind) == Hand::Loose);
     if loose.any(|kind| set.has(kind)) {
         return None;
     }
     for (index, (out, side)) in out.iter_mut().zip(SIDES).enumerate() {
         let flag = |cell: u16| {
-            let kind = facts.ground.get(usize::from(facts.around(cell)[index]));
+            let kind = facts
+                .ground
+                .get(usize::from(facts.cells_around(cell)[index]));
             i8::from(kind.is_some_and(|&kind| set.has(kind)))
         };
         let cells = (0..tables.cells as u16).map(flag).collect();

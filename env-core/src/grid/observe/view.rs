@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::own::ViewWindow;
 use super::pots::{count_of, stage};
-use super::scene::{Scene, hand, kinds};
+use super::scene::{Scene, hand_of, kinds};
 use crate::grid::kind::{KindId, MAX_KINDS};
 use crate::grid::state::Fixture;
 use crate::grid::tables::{Hand, Tables};
@@ -83,7 +83,7 @@ impl View {
                 0 => 0.0,
                 _ => value(kind + usize::from(cogrid)),
             }),
-            made: made(tables, &ingredients),
+            made: made_values(tables, &ingredients),
             ingredients,
         }
     }
@@ -102,7 +102,9 @@ impl View {
     /// Returns the start of a cell's channels, if the agent in `center` sees it.
     #[inline]
     fn place(&self, scene: &Scene<'_>, center: u16, cell: u16) -> Option<usize> {
-        let place = self.window.place(scene.place(center), scene.place(cell))?;
+        let place = self
+            .window
+            .place_of(scene.place(center), scene.place(cell))?;
         Some(place * self.channels.len)
     }
 
@@ -123,7 +125,7 @@ impl View {
             };
             let out = &mut out[start..][..self.channels.len];
             if let (Hand::Container(_), Some(first)) =
-                (hand(scene.tables, fixture.kind()), self.channels.pots)
+                (hand_of(scene.tables, fixture.kind()), self.channels.pots)
             {
                 self.write_pot(scene, fixture, &mut out[first..]);
             }
@@ -141,7 +143,7 @@ impl View {
                 continue;
             };
             let out = &mut out[start..][..self.channels.len];
-            let lying = scene.lying(usize::from(cell));
+            let lying = scene.kind_lying_on(usize::from(cell));
             out[0] = V::number(self.standing[usize::from(kind) % MAX_KINDS]);
             out[self.channels.lying()] = V::number(f32::from(lying) / scale);
         }
@@ -165,7 +167,7 @@ impl View {
     /// Writes whether it works, whether it is ready, how full it is, the time left, the share of each ingredient.
     fn write_pot<V: Value>(&self, scene: &Scene<'_>, pot: Fixture<'_>, out: &mut [V]) {
         let stage = stage(pot);
-        let (capacity, time) = match hand(scene.tables, pot.kind()) {
+        let (capacity, time) = match hand_of(scene.tables, pot.kind()) {
             _ if scene.tables.is_cogrid() => {
                 (COGRID_CAPACITY, f32::from(pot.timer()) / COGRID_TIME)
             }
@@ -223,7 +225,7 @@ fn write<V: Value>(values: &[f32], out: &mut [V]) {
 
 /// The composition of each kind: whether there is a plate, whether it is cooked, how many of each ingredient
 /// (by the corrected rules the share of the container).
-pub(crate) fn made(tables: &Tables, ingredients: &[KindId]) -> Vec<f32> {
+pub(crate) fn made_values(tables: &Tables, ingredients: &[KindId]) -> Vec<f32> {
     let row = 2 + ingredients.len();
     let mut made = vec![0.0; MAX_KINDS * row];
     for (slot, &kind) in (2..).zip(ingredients).filter(|&(_, &kind)| kind > 0) {

@@ -111,12 +111,12 @@ impl Plan<'_> {
         let mut open = self
             .view
             .pots()
-            .filter(|pot| pot.missing() > 0 || pot.starts);
+            .filter(|pot| pot.missing_ingredients() > 0 || pot.starts);
         open.any(|pot| self.cost(pot.cell).is_some()).then_some(())
     }
 
     fn serve_soup(&self) -> Option<Goal> {
-        let lying = || self.nearest(|cell| self.view.lying(cell) == Some(Item::Soup));
+        let lying = || self.nearest(|cell| self.view.item_on(cell) == Some(Item::Soup));
         match self.view.own.held {
             Some(Item::Soup) => {
                 let delivery = self.nearest(|cell| self.view.tile(cell) == Tile::Delivery);

@@ -49,7 +49,7 @@ fn resume(token: &str) -> Entry {
 impl Stage {
     /// Lets a page enter; returns its token.
     fn token_of(&mut self, conn: u64, entry: Entry) -> String {
-        self.say(conn, ClientMessage::hello(entry));
+        self.say(conn, ClientMessage::make_hello(entry));
         match self.sent[&ConnId(conn)].first() {
             Some(ServerMessage::Welcome { session, .. }) => session.clone(),
             other => panic!("not let in: {other:?}"),
@@ -58,7 +58,7 @@ impl Stage {
 
     /// Lets a page try to enter; returns what it reads.
     fn knock(&mut self, conn: u64, entry: Entry) -> Vec<ServerMessage> {
-        self.say(conn, ClientMessage::hello(entry));
+        self.say(conn, ClientMessage::make_hello(entry));
         self.hear(conn)
     }
 
@@ -384,7 +384,7 @@ fn who_passes_no_stage_is_forgotten_after_minutes_and_may_begin_anew() {
             token: token.clone(),
             playing: None,
         };
-        stage.say(60, ClientMessage::hello(unknown));
+        stage.say(60, ClientMessage::make_hello(unknown));
         let why = Refusal::UnknownLink;
         assert_eq!(stage.hear(60), [ServerMessage::Refused { why }]);
     }
@@ -403,7 +403,7 @@ fn who_typed_something_before_the_first_stage_is_passed_finds_it_the_same_day() 
         Limits::default(),
     );
     stage.wait(SECOND);
-    stage.say(1, ClientMessage::hello(Entry::Open));
+    stage.say(1, ClientMessage::make_hello(Entry::Open));
     let Some(ServerMessage::Welcome { session, .. }) = stage.hear(1).into_iter().next() else {
         panic!("not let in")
     };
@@ -429,7 +429,7 @@ fn who_typed_something_before_the_first_stage_is_passed_finds_it_the_same_day() 
         token: session.clone(),
         playing: None,
     };
-    stage.say(2, ClientMessage::hello(back.clone()));
+    stage.say(2, ClientMessage::make_hello(back.clone()));
     let found = stage.hear(2).into_iter().find_map(|message| match message {
         ServerMessage::Stage { draft, .. } => draft,
         _ => None,
@@ -462,7 +462,7 @@ fn a_first_message_that_comes_late_does_not_supersede_the_page_that_sent_it() {
     let mut stage = Stage::read(&study(2), Limits::default());
     let token = stage.token_of(1, person(1));
     let by_key = |of: u8| {
-        let mut hello = ClientMessage::hello(resume(&token));
+        let mut hello = ClientMessage::make_hello(resume(&token));
         if let ClientMessage::Hello { key, .. } = &mut hello {
             *key = [of; 32];
         }
@@ -551,7 +551,7 @@ timeline:
             of("STUDY_ID", study),
             of("SESSION_ID", session),
         ]);
-        stage.say(conn, ClientMessage::hello(entry));
+        stage.say(conn, ClientMessage::make_hello(entry));
         refusal(&stage.hear(conn))
     };
     assert_eq!(come(1, fine, fine), None);

@@ -133,7 +133,7 @@ fn a_page_with_another_key_is_another_page() {
         token: two,
         playing: Some((era, Life(0))),
     };
-    let mut hello = ClientMessage::hello(entry);
+    let mut hello = ClientMessage::make_hello(entry);
     let ClientMessage::Hello { key, .. } = &mut hello else {
         panic!("the first message")
     };

@@ -88,7 +88,7 @@ impl Play {
         self.actors[at].open = true;
         let token = self.tokens[at].clone();
         let entry = Entry::Resume { token, playing };
-        self.stage.say(self.conns, ClientMessage::hello(entry));
+        self.stage.say(self.conns, ClientMessage::make_hello(entry));
     }
 
     fn step(&mut self, step: Step) {

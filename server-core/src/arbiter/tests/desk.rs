@@ -73,13 +73,13 @@ impl Stage {
             token: token.to_owned(),
             playing: None,
         };
-        self.say(conn, ClientMessage::hello(entry));
+        self.say(conn, ClientMessage::make_hello(entry));
         self.hear(conn)
     }
 
     /// Lets a page enter without a link; returns what it reads.
     fn walk_in(&mut self, conn: u64) -> Vec<ServerMessage> {
-        self.say(conn, ClientMessage::hello(Entry::Open));
+        self.say(conn, ClientMessage::make_hello(Entry::Open));
         self.hear(conn)
     }
 }

@@ -75,7 +75,7 @@ impl Stage {
             token: token.to_owned(),
             playing: None,
         };
-        self.say(conn, ClientMessage::hello(entry));
+        self.say(conn, ClientMessage::make_hello(entry));
     }
 
     fn goes_on(&mut self, conn: u64, stage: u16, answers: Vec<Answer>) {
@@ -159,7 +159,7 @@ fn order_of(write: &Write) -> Option<(&'static str, Option<String>, String)> {
 impl Stage {
     /// Lets a page enter a study without an environment; returns its token.
     fn enter_reading(&mut self, conn: u64) -> String {
-        self.say(conn, ClientMessage::hello(Entry::Open));
+        self.say(conn, ClientMessage::make_hello(Entry::Open));
         match self.sent[&ConnId(conn)].first() {
             Some(ServerMessage::Welcome { session, .. }) => session.clone(),
             other => panic!("not let in: {other:?}"),

@@ -265,7 +265,7 @@ fn a_full_lobby_and_a_full_study_say_so() {
         ..Limits::default()
     });
     stage.enter(1, Entry::Open);
-    stage.say(2, ClientMessage::hello(Entry::Open));
+    stage.say(2, ClientMessage::make_hello(Entry::Open));
     assert_eq!(stage.hear(2), [full]);
 }
 

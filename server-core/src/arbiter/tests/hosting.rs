@@ -276,7 +276,7 @@ fn a_plan_tells_nothing_from_which_the_world_could_be_computed() {
   - {id: thanks, type: end, file: page.md}
 ";
     let mut stage = Stage::read(timeline, Limits::default());
-    stage.say(1, ClientMessage::hello(Entry::Open));
+    stage.say(1, ClientMessage::make_hello(Entry::Open));
     let told = stage.hear(1);
     let modules = told.iter().find_map(|message| match message {
         ServerMessage::Welcome { modules, .. } => Some(modules.len()),

@@ -110,7 +110,7 @@ fn what_is_kept_of_a_place_has_no_answers() {
     study.keeping.retention_days = Some(1);
     stage.study = Arc::new(study);
     stage.restart();
-    stage.say(1, ClientMessage::hello(Entry::Open));
+    stage.say(1, ClientMessage::make_hello(Entry::Open));
     let answer = Answer {
         name: "town".into(),
         value: "\"Atlantis\"".into(),

@@ -223,7 +223,7 @@ fn what_the_study_adds_to_the_rules_goes_to_pages_and_into_the_file() {
         tick_hz: 10,
         horizon: 900,
     };
-    assert!(live.ends(plan.rules.until.as_ref().unwrap()));
+    assert!(live.has_ended(plan.rules.until.as_ref().unwrap()));
     assert_eq!(plan.hud[0].value.render(&live), "1 of 1, round 1");
     stage.ready(1, plan.era, 0);
     let start = stage.hear(1);

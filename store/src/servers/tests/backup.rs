@@ -14,8 +14,8 @@ async fn rows_of(data: &Path) -> String {
     let rows = (
         store.sessions().await.unwrap(),
         store.episodes().await.unwrap(),
-        store.links().await.unwrap(),
-        store.ledger().await.unwrap(),
+        store.list_links().await.unwrap(),
+        store.read_ledger().await.unwrap(),
         store.audit().await.unwrap(),
     );
     store.close().await;
@@ -40,7 +40,7 @@ async fn a_backup_of_a_running_study_is_a_folder_with_all_rows_and_logs_of_one_t
     store.append_audit("who", "looked").await.unwrap();
     play(&one, &store, "e-1", true).await;
     play(&one, &store, "e-2", false).await;
-    std::fs::write(one.modules().join("ab.wasm"), "module").unwrap();
+    std::fs::write(one.modules_folder().join("ab.wasm"), "module").unwrap();
     share_new_files(&one).await.unwrap();
     let before = rows_of(one.path()).await;
     // The folder of a server that waits names the database, and has nothing else.
@@ -53,7 +53,10 @@ async fn a_backup_of_a_running_study_is_a_folder_with_all_rows_and_logs_of_one_t
         assert_eq!(read(&format!("episodes/{id}.coplay")), log_of(&one, id));
     }
     assert_eq!(read("modules/ab.wasm"), b"module");
-    assert_eq!(read("links.key"), secret(one.path(), "links.key").unwrap());
+    assert_eq!(
+        read("links.key"),
+        read_secret(one.path(), "links.key").unwrap()
+    );
     for name in ["replay.key", "turn.secret", FILE] {
         assert!(!folder.join(name).exists(), "{name}");
     }
@@ -87,7 +90,7 @@ async fn a_backup_goes_on_in_a_new_database_and_never_over_a_study() {
     choose_database(&third, &address).unwrap();
     let third = join_alone(third).await.unwrap();
     assert_eq!(log_of(&third, "e-1"), log_of(&one, "e-1"));
-    let key = |data: &DataDir| secret(data.path(), "links.key").unwrap();
+    let key = |data: &DataDir| read_secret(data.path(), "links.key").unwrap();
     assert_eq!(key(&third), key(&one));
     let taken = StudyStore::open_for_server(&third).await.unwrap();
     taken.create_session(&session("P-C", 2)).await.unwrap();
@@ -107,7 +110,7 @@ async fn what_was_withdrawn_is_in_no_later_backup() {
     let (one, store) = begin(one).await;
     play(&one, &store, "e-1", true).await;
     let before = restored(&one, dir.path(), "before").await;
-    store.withdraw("P-A", "W-1", false).await.unwrap();
+    store.record_withdrawal("P-A", "W-1", false).await.unwrap();
     assert!(withdraw_files(&store, one.path(), false).await.unwrap());
     let after = restored(&one, dir.path(), "after").await;
     let log = |folder: &Path| std::fs::read(folder.join("episodes/e-1.coplay")).unwrap();
@@ -130,7 +133,7 @@ mod objects {
         for (id, ends) in [("e-1", true), ("e-2", true), ("e-3", false)] {
             play(&one, &store, id, ends).await;
         }
-        mover_of(&one).await.tidy().await.unwrap();
+        mover_of(&one).await.remove_moved().await.unwrap();
         let mut log = log_of(&one, "e-1");
         let logs = one.lease().unwrap().logs();
         logs.append("episodes/e-1.coplay", log.len(), b"more")

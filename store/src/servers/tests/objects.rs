@@ -1,6 +1,6 @@
 //! Logs in an object store. `cargo xtask postgres` runs these tests with a server of Garage.
 
-use archive::fixtures::{pages, played};
+use archive::fixtures::{pages, play_episode};
 use protocol::Seat;
 use protocol::log::Header;
 
@@ -68,7 +68,7 @@ pub(super) async fn play(data: &DataDir, store: &StudyStore, id: &str, ends: boo
     let write = move || {
         let mut file = files.create(header.clone(), &runtime).unwrap();
         for (seat, page) in (0..).map(Seat).zip(&mut pages(&header)) {
-            let upload = page.part(&played(&header), 0, 12);
+            let upload = page.upload_part(&play_episode(&header), 0, 12);
             file.append_upload(seat, &upload).unwrap();
         }
         if ends {
@@ -122,11 +122,11 @@ async fn a_log_moves_once_its_episode_has_ended_and_every_other_folder_gets_it()
     play(&one, &store, "e-1", true).await;
     play(&one, &store, "e-2", false).await;
     let mut mover = mover_of(&one).await;
-    mover.tidy().await.unwrap();
+    mover.remove_moved().await.unwrap();
     assert_eq!(logs_in_rows(&one).await, [path_of("e-2")]);
     assert_eq!(names(&one, &mover).await.len(), 1);
     assert_eq!(whole_log(&one, "e-1").await, log_of(&one, "e-1"));
-    mover.tidy().await.unwrap();
+    mover.remove_moved().await.unwrap();
     assert_eq!(names(&one, &mover).await.len(), 1, "nothing is done twice");
 
     // The database names the object store, so this folder need not.
@@ -189,13 +189,13 @@ async fn after_a_crash_and_beside_a_lost_server_each_log_is_in_the_object_that_t
     );
     assert_eq!(names(&two, &lost).await.len(), 2);
     let mut mover = mover_of(&two).await;
-    mover.tidy().await.unwrap();
+    mover.remove_moved().await.unwrap();
     let found = names(&two, &mover).await;
     let is_own = |name: &String| name.contains(".2-");
     assert!(found.len() == 2 && found.iter().all(is_own), "{found:?}");
 
     // It cannot delete objects that it does not know.
-    let refused = lost.tidy().await.unwrap_err();
+    let refused = lost.remove_moved().await.unwrap_err();
     assert!(
         format!("{refused:#}").contains("another server has taken"),
         "{refused:#}"
@@ -214,7 +214,7 @@ async fn what_is_appended_after_a_move_follows_the_object_until_the_next_one() {
     let (one, store) = begin(one).await;
     play(&one, &store, "e-1", true).await;
     let mut mover = mover_of(&one).await;
-    mover.tidy().await.unwrap();
+    mover.remove_moved().await.unwrap();
     let (logs, path, mut log) = (
         one.lease().unwrap().logs(),
         path_of("e-1"),
@@ -233,8 +233,8 @@ async fn what_is_appended_after_a_move_follows_the_object_until_the_next_one() {
     log.extend(b"more");
     assert_eq!(whole_log(&one, "e-1").await, log);
     let before = names(&one, &mover).await;
-    mover.tidy().await.unwrap();
-    mover.tidy().await.unwrap();
+    mover.remove_moved().await.unwrap();
+    mover.remove_moved().await.unwrap();
     let after = names(&one, &mover).await;
     assert!(after.len() == 1 && after != before, "{before:?} {after:?}");
     assert_eq!(whole_log(&one, "e-1").await, log);
@@ -249,14 +249,14 @@ async fn what_was_withdrawn_or_erased_is_in_no_object() {
     let (one, store) = begin(one).await;
     play(&one, &store, "e-1", true).await;
     let mut mover = mover_of(&one).await;
-    mover.tidy().await.unwrap();
+    mover.remove_moved().await.unwrap();
     let whole = log_of(&one, "e-1");
-    store.withdraw("P-A", "W-1", false).await.unwrap();
+    store.record_withdrawal("P-A", "W-1", false).await.unwrap();
     assert!(withdraw_files(&store, one.path(), false).await.unwrap());
     let left = log_of(&one, "e-1");
     assert_ne!(left, whole);
     assert_eq!(whole_log(&one, "e-1").await, left);
-    mover.tidy().await.unwrap();
+    mover.remove_moved().await.unwrap();
     assert_eq!(names(&one, &mover).await.len(), 1);
     assert_eq!(whole_log(&one, "e-1").await, left);
     assert!(logs_in_rows(&one).await.is_empty());
@@ -283,7 +283,7 @@ async fn an_object_that_is_damaged_or_gone_is_named_and_stops_only_a_server_that
     let (one, store) = begin(one).await;
     play(&one, &store, "e-1", true).await;
     let mut mover = mover_of(&one).await;
-    mover.tidy().await.unwrap();
+    mover.remove_moved().await.unwrap();
     let objects = objects_of(&one);
     let name = names(&one, &mover).await.remove(0);
     let (lease, address) = (one.lease().unwrap(), objects.address().to_owned());

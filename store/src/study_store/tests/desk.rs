@@ -10,7 +10,7 @@ use crate::Intervention;
 async fn recruitment_and_places_are_as_they_were_set_last() {
     let data = tempfile::tempdir().unwrap();
     let store = StudyStore::open(data.path()).await.unwrap();
-    let state = async || store.recruitment().await.unwrap();
+    let state = async || store.read_recruitment().await.unwrap();
     assert_eq!(state().await, RecruitmentState::Open);
     assert_eq!(store.places().await.unwrap(), [0; 0]);
     for wanted in [RecruitmentState::Closed, RecruitmentState::Paused] {
@@ -30,7 +30,7 @@ async fn a_corrected_payment_is_in_the_ledger_and_a_paid_one_stays() {
     store.create_session(&new("P-A", None)).await.unwrap();
     let place = at("{\"stage\":4}", Some(Outcome::Completed));
     store.save_place("P-A", &place, None).await.unwrap();
-    let payment = async || store.payments().await.unwrap().remove(0);
+    let payment = async || store.list_payments().await.unwrap().remove(0);
     let first = payment().await;
     let corrected = |bonus| study::Payment {
         bonus,
@@ -43,7 +43,7 @@ async fn a_corrected_payment_is_in_the_ledger_and_a_paid_one_stays() {
     // A place that is stored again brings the old payment not back.
     store.save_place("P-A", &place, None).await.unwrap();
     assert_eq!(payment().await.what, corrected(50));
-    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
+    assert_eq!(store.read_ledger().await.unwrap().altered, [""; 0]);
 
     // A file was written before the correction, and has another amount.
     let session = first.session.clone();
@@ -54,7 +54,7 @@ async fn a_corrected_payment_is_in_the_ledger_and_a_paid_one_stays() {
     mark(first.what.total + 50).await.unwrap();
     assert!(!store.correct_payment("P-A", &corrected(70)).await.unwrap());
     assert_eq!(payment().await.what, corrected(50));
-    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
+    assert_eq!(store.read_ledger().await.unwrap().altered, [""; 0]);
 }
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn interventions_are_read_back_from_the_audit_trail_and_nothing_else_is() 
         detail: "technical".to_owned(),
     };
     store.append_intervention(&done).await.unwrap();
-    let read = store.interventions().await.unwrap();
+    let read = store.list_interventions().await.unwrap();
     assert_eq!(read.len(), 1);
     assert!(read[0].at.ends_with('Z'), "{}", read[0].at);
     let at = read[0].at.clone();
@@ -146,7 +146,7 @@ async fn messages_with_researchers_are_stored_with_who_read_them_and_go_with_a_w
     assert_eq!(check.answer, Some(("Blue ".to_owned(), 11)));
     assert_eq!(check.is_right(), Some(true));
 
-    store.withdraw("P-A", "W-1", false).await.unwrap();
+    store.record_withdrawal("P-A", "W-1", false).await.unwrap();
     assert_eq!(read().await, []);
     store.close().await;
     for entry in std::fs::read_dir(data.path()).unwrap() {
@@ -166,14 +166,18 @@ async fn of_who_withdrew_nothing_is_kept_once_a_correction_leaves_nothing_to_pay
     store.save_place("P-A", &place, None).await.unwrap();
     let identity = ledger::identity("a1");
     store.set_identity("P-A", &identity).await.unwrap();
-    store.withdraw("P-A", "W-1", false).await.unwrap();
-    assert_eq!(store.identifiers().await.unwrap().len(), 1, "it is due");
+    store.record_withdrawal("P-A", "W-1", false).await.unwrap();
+    assert_eq!(
+        store.list_identifiers().await.unwrap().len(),
+        1,
+        "it is due"
+    );
     let nothing = study::Payment {
         bonus: 0,
         total: 0,
-        ..store.payments().await.unwrap().remove(0).what
+        ..store.list_payments().await.unwrap().remove(0).what
     };
     assert!(store.correct_payment("P-A", &nothing).await.unwrap());
-    assert!(store.identifiers().await.unwrap().is_empty());
-    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
+    assert!(store.list_identifiers().await.unwrap().is_empty());
+    assert_eq!(store.read_ledger().await.unwrap().altered, [""; 0]);
 }

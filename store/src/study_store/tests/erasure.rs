@@ -23,7 +23,7 @@ async fn a_log_that_another_program_reads_is_emptied_later_and_nobody_waits() {
     let sql = "SELECT * FROM sessions";
     sqlx::query(sql).fetch_all(&mut *reading).await.unwrap();
 
-    store.withdraw("P-A", "W-1", false).await.unwrap();
+    store.record_withdrawal("P-A", "W-1", false).await.unwrap();
     assert!(store.has_erased_log() && log_len(dir.path()) > 0);
     store.empty_log().await.unwrap();
     assert!(store.has_erased_log(), "it is still read");
@@ -68,7 +68,7 @@ async fn no_word_of_a_language_model_is_left_of_who_withdraws() {
         ..ModelCallRow::default()
     };
     store.save_model_call("play", &row).await.unwrap();
-    store.withdraw("P-A", "W-1", false).await.unwrap();
+    store.record_withdrawal("P-A", "W-1", false).await.unwrap();
     let calls = store.model_calls().await.unwrap();
     let expected = ModelCallRow {
         prompt: String::new(),
@@ -101,7 +101,7 @@ async fn two_programs_write_at_once_and_a_database_that_is_taken_is_told_apart()
     for work in work {
         work.await.unwrap().unwrap();
     }
-    assert_eq!(stores[0].ledger().await.unwrap().altered, [""; 0]);
+    assert_eq!(stores[0].read_ledger().await.unwrap().altered, [""; 0]);
 
     let taken = stores[1].pool.begin_write().await.unwrap();
     let hurry = "PRAGMA busy_timeout = 0";

@@ -36,10 +36,10 @@ async fn a_session_that_nobody_began_is_forgotten_and_one_with_an_answer_is_not(
         store.forget_session(participant).await.unwrap();
     }
     assert_eq!(numbers(store.sessions().await.unwrap()), [66]);
-    assert!(store.identifiers().await.unwrap().is_empty());
-    assert!(!store.responses().await.unwrap().is_empty());
+    assert!(store.list_identifiers().await.unwrap().is_empty());
+    assert!(!store.list_responses().await.unwrap().is_empty());
     // The link is as if nobody had used it, and so is the name.
-    assert_eq!(store.links().await.unwrap()[0].participant, None);
+    assert_eq!(store.list_links().await.unwrap()[0].participant, None);
     store.create_session(&idle).await.unwrap();
     let again = new("P-C", Some("other"));
     store.create_session(&again).await.unwrap();

@@ -33,13 +33,13 @@ async fn ended() -> (tempfile::TempDir, StudyStore) {
 #[tokio::test]
 async fn what_was_stored_is_as_it_was_also_once_it_is_paid() {
     let (_data, store) = ended().await;
-    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
-    let due = store.payments().await.unwrap().remove(0);
+    assert_eq!(store.read_ledger().await.unwrap().altered, [""; 0]);
+    let due = store.list_payments().await.unwrap().remove(0);
     store
         .mark_paid(&[(due.session, due.what.total)])
         .await
         .unwrap();
-    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
+    assert_eq!(store.read_ledger().await.unwrap().altered, [""; 0]);
 }
 
 #[tokio::test]
@@ -96,7 +96,7 @@ async fn a_changed_payment_or_outcome_is_noticed() {
     ] {
         let (_data, store) = ended().await;
         raw_sql(sql).execute(store.file()).await.unwrap();
-        assert_eq!(store.ledger().await.unwrap().altered, words, "{sql}");
+        assert_eq!(store.read_ledger().await.unwrap().altered, words, "{sql}");
     }
 }
 
@@ -112,20 +112,20 @@ async fn payments_of_an_older_database_are_taken_as_they_are() {
     let older = format!("{PLAIN} DROP TABLE ledger; PRAGMA user_version = 13");
     let older = sqlx::AssertSqlSafe(older);
     raw_sql(older).execute(store.file()).await.unwrap();
-    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
+    assert_eq!(store.read_ledger().await.unwrap().altered, [""; 0]);
     store.close().await;
     let store = StudyStore::open(data.path()).await.unwrap();
-    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
+    assert_eq!(store.read_ledger().await.unwrap().altered, [""; 0]);
     for participant in ["P-D", "P-E"] {
         store.create_session(&new(participant, None)).await.unwrap();
         let place = at("{\"stage\":4}", Some(Outcome::Completed));
         store.save_place(participant, &place, None).await.unwrap();
     }
-    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
+    assert_eq!(store.read_ledger().await.unwrap().altered, [""; 0]);
     // What came later cannot be passed off as older.
     let sql = "UPDATE ledger SET entry = 'earlier', chain = '' WHERE participant = 'P-D'";
     raw_sql(sql).execute(store.file()).await.unwrap();
-    let altered = store.ledger().await.unwrap().altered;
+    let altered = store.read_ledger().await.unwrap().altered;
     assert_eq!(
         altered[0],
         "entry 4 of the ledger of payments was changed or removed"
@@ -146,7 +146,7 @@ async fn paid_and_known() -> (tempfile::TempDir, StudyStore) {
     store.set_identity("P-A", &identity("a1")).await.unwrap();
     store.set_identity("P-A", &identity("a2")).await.unwrap();
     store.set_identity("P-C", &identity("c1")).await.unwrap();
-    let due = store.payments().await.unwrap().remove(0);
+    let due = store.list_payments().await.unwrap().remove(0);
     store
         .mark_paid(&[(due.session, due.what.total)])
         .await
@@ -180,9 +180,9 @@ async fn a_changed_mark_or_identifier_is_noticed() {
         ),
     ] {
         let (_data, store) = paid_and_known().await;
-        assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
+        assert_eq!(store.read_ledger().await.unwrap().altered, [""; 0]);
         raw_sql(sql).execute(store.file()).await.unwrap();
-        assert_eq!(store.ledger().await.unwrap().altered, [words], "{sql}");
+        assert_eq!(store.read_ledger().await.unwrap().altered, [words], "{sql}");
     }
 }
 
@@ -196,9 +196,9 @@ async fn entered(store: &StudyStore) -> Vec<String> {
 #[tokio::test]
 async fn an_erased_identifier_leaves_a_hash_that_nobody_can_try_names_against() {
     let (_data, store) = paid_and_known().await;
-    let before = store.ledger().await.unwrap();
+    let before = store.read_ledger().await.unwrap();
     store.erase("P-A", &[]).await.unwrap();
-    assert_eq!(store.ledger().await.unwrap(), before);
+    assert_eq!(store.read_ledger().await.unwrap(), before);
     // The same name gives another hash each time.
     for _ in 0..2 {
         store.set_identity("P-C", &identity("c1")).await.unwrap();
@@ -214,19 +214,19 @@ async fn an_erased_identifier_leaves_a_hash_that_nobody_can_try_names_against() 
 async fn of_who_withdrew_the_identifier_stays_until_the_payment_is_made() {
     let (_data, store) = ended().await;
     let named = async || -> Vec<String> {
-        let known = store.identifiers().await.unwrap();
+        let known = store.list_identifiers().await.unwrap();
         known.into_iter().map(|known| known.pseudonym).collect()
     };
     for participant in ["P-A", "P-C"] {
         let own = identity(participant);
         store.set_identity(participant, &own).await.unwrap();
     }
-    let due = store.payments().await.unwrap().remove(0);
+    let due = store.list_payments().await.unwrap().remove(0);
     assert_eq!(
         (due.participant.as_str(), due.state),
         ("P-A", PayState::Due)
     );
-    store.withdraw("P-A", "W-1", false).await.unwrap();
+    store.record_withdrawal("P-A", "W-1", false).await.unwrap();
     assert_eq!(named().await, ["P-A", "P-C"]);
     // They open the recruiter's link again: the payment goes to the person whom the link names now.
     let again = store.set_identity("P-A", &identity("again")).await;
@@ -241,7 +241,7 @@ async fn of_who_withdrew_the_identifier_stays_until_the_payment_is_made() {
         (again.unwrap(), named().await),
         ((), vec!["P-C".to_owned()])
     );
-    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
+    assert_eq!(store.read_ledger().await.unwrap().altered, [""; 0]);
 }
 
 #[tokio::test]
@@ -255,13 +255,13 @@ async fn a_database_of_version_14_is_entered_as_it_is() {
     );
     let older = sqlx::AssertSqlSafe(older);
     raw_sql(older).execute(store.file()).await.unwrap();
-    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
+    assert_eq!(store.read_ledger().await.unwrap().altered, [""; 0]);
     store.close().await;
     let store = StudyStore::open(data.path()).await.unwrap();
-    let state = store.ledger().await.unwrap();
+    let state = store.read_ledger().await.unwrap();
     // The mark, the identifiers as they were, and again as they are encrypted.
     assert_eq!((state.altered, state.hashes.len()), (vec![], 4 + 1 + 2 + 2));
-    let known = store.identifiers().await.unwrap();
+    let known = store.list_identifiers().await.unwrap();
     let names: Vec<_> = known
         .iter()
         .map(|it| it.identity.participant.as_str())
@@ -270,7 +270,7 @@ async fn a_database_of_version_14_is_entered_as_it_is() {
     let sql = "UPDATE payments SET state = 'due' WHERE state = 'paid'; DELETE FROM identifiers";
     raw_sql(sql).execute(store.file()).await.unwrap();
     assert_eq!(
-        store.ledger().await.unwrap().altered,
+        store.read_ledger().await.unwrap().altered,
         [
             "the payment of P-A is `due`, and was stored as `paid`",
             "the recruiter's identifier of P-A is missing",
@@ -282,11 +282,11 @@ async fn a_database_of_version_14_is_entered_as_it_is() {
 #[tokio::test]
 async fn the_last_hash_changes_with_every_entry_and_shows_a_shortened_ledger() {
     let (_data, store) = paid_and_known().await;
-    let whole = store.ledger().await.unwrap().hashes;
+    let whole = store.read_ledger().await.unwrap().hashes;
     let sql = "DELETE FROM ledger WHERE number = (SELECT max(number) FROM ledger); \
                UPDATE payments SET state = 'due', paid_at = NULL WHERE state = 'paid'";
     raw_sql(sql).execute(store.file()).await.unwrap();
-    let shortened = store.ledger().await.unwrap();
+    let shortened = store.read_ledger().await.unwrap();
     assert_eq!(shortened.altered, [""; 0], "nothing inside shows it");
     assert_eq!(shortened.hashes, whole[..whole.len() - 1]);
 }

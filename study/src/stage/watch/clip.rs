@@ -8,7 +8,7 @@ use crate::limits::{MAX_EPISODES, MAX_SEATS};
 use crate::read::{Cursor, Fields};
 use crate::stage::ai_partner::{self, AiPartner};
 use crate::stage::env::{Env, RunOn};
-use crate::stage::environment::{environment_of, is_python, over, read_config};
+use crate::stage::environment::{environment_of, is_python, merge_over, read_config};
 use crate::stage::module_file::{self, ModuleFile};
 use crate::stage::players::Player;
 use crate::stage::world::WorldFile;
@@ -107,19 +107,20 @@ pub(super) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<WatchClip> 
     let stage = fields.key("stage", doc).maybe(|place| place.id());
     let doc = "The number of the episode among those of the participant's last visit to the stage, from 1. By \
                default, the last one.";
-    let episode = (fields.key("episode", doc)).maybe(|place| place.whole(1..=MAX_EPISODES, ""));
+    let episode =
+        (fields.key("episode", doc)).maybe(|place| place.read_whole(1..=MAX_EPISODES, ""));
     let partners = partner_episode(source, &mut fields);
     let doc = "The picture: as the participant's seat could see the world (`own`), or the whole world (`whole`). By default \
                `own`. An episode of AI partners is always shown whole.";
     let view = fields.key("view", doc).maybe(|place| {
         let views = [("own", ClipView::Own), ("whole", ClipView::Whole)];
-        place.word("view", &views)
+        place.read_word("view", &views)
     });
     let doc = "The second of the episode at which the clip begins.";
-    let from_s = (fields.key("from_s", doc)).or(0, |place| place.whole(0..=86_400, "seconds"));
+    let from_s = (fields.key("from_s", doc)).or(0, |place| place.read_whole(0..=86_400, "seconds"));
     let doc =
         "The second of the episode at which the clip ends. By default, the end of the episode.";
-    let to_s = (fields.key("to_s", doc)).maybe(|place| place.whole(1..=86_400, "seconds"));
+    let to_s = (fields.key("to_s", doc)).maybe(|place| place.read_whole(1..=86_400, "seconds"));
     let (from_s, to_s) = (from_s?, to_s?);
     if let Some(to_s) = to_s.filter(|to_s| *to_s <= from_s) {
         let message = format!("`from_s` is {from_s} and `to_s` is {to_s}; `to_s` must be greater");
@@ -180,7 +181,7 @@ fn partner_episode(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Option
                but not in Python.";
     let environment = fields.key("env", doc).maybe(|place| {
         if is_python(&place) {
-            place.wrong(IN_PYTHON);
+            place.report_problem(IN_PYTHON);
             return None;
         }
         environment_of(source, &place, false)
@@ -201,12 +202,12 @@ fn partner_episode(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Option
         read.into_iter().collect::<Option<Vec<_>>>()
     });
     let doc = "The seed of the episode. With the same seed, environment and players, the episode is the same.";
-    let seed = (fields.key("seed", doc)).or(0, |place| place.whole(0..=u32::MAX, ""));
+    let seed = (fields.key("seed", doc)).or(0, |place| place.read_whole(0..=u32::MAX, ""));
     let place = &fields.whole;
     let (environment, module, config) = (environment?, module?, config?);
     let (players, seed) = (players?, seed?);
     let Some(environment) = environment else {
-        let stray = OF_PARTNERS.iter().find(|key| place.at(key).is_some());
+        let stray = OF_PARTNERS.iter().find(|key| place.child_at(key).is_some());
         let message = "belongs to an episode of AI partners; name its `env`, such as `env: overcooked@2.0.0`, or remove this key";
         return match stray {
             Some(key) => {
@@ -221,8 +222,8 @@ fn partner_episode(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Option
         return None;
     };
     let (world, file) = environment.world.unzip();
-    let config = over(file.unwrap_or_default(), config);
-    if let Some((at, _)) = fill::references(&config, "config").first() {
+    let config = merge_over(file.unwrap_or_default(), config);
+    if let Some((at, _)) = fill::list_references(&config, "config").first() {
         place.wrong_at(at, "a clip is the same for everybody, so a name in `{{ }}` stands for nothing here; write a stage for each \
                             value, and let a block around them shuffle or choose");
         return None;

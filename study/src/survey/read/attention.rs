@@ -2,14 +2,14 @@
 
 use ::survey::MOST;
 
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::read::Cursor;
 use crate::survey::{Attention, Purpose, Survey};
 
-pub(super) fn attention(place: &Cursor<'_>) -> Option<Attention> {
+pub(super) fn read_attention(place: &Cursor<'_>) -> Option<Attention> {
     let mut fields = place.fields("attention items")?;
     let items = fields.key("items", "The names of elements with a `correctAnswer`.");
-    let items = items.need("[imc]", |place| {
+    let items = items.require_key("[imc]", |place| {
         let places = place.list("names", MOST)?;
         places
             .iter()
@@ -19,7 +19,7 @@ pub(super) fn attention(place: &Cursor<'_>) -> Option<Attention> {
     let doc = "`flag`: wrong answers are flagged in the data. Nothing else happens.";
     let purpose = fields.key("use", doc);
     let purpose = purpose.or(Purpose::Flag, |place| {
-        place.word("choice", &[("flag", Purpose::Flag)])
+        place.read_word("choice", &[("flag", Purpose::Flag)])
     });
     fields.done();
     Some(Attention {
@@ -39,7 +39,10 @@ pub(super) fn check_attention(
         let message = match names.contains(&name.as_str()) {
             true if survey.correct.contains_key(name) => continue,
             true => format!("`{name}` has no right answer; give the element a `correctAnswer`"),
-            false => format!("the form has no element `{name}`; {}", hint(name, &names)),
+            false => format!(
+                "the form has no element `{name}`; {}",
+                make_hint(name, &names)
+            ),
         };
         place.wrong_at(&format!("items[{index}]"), message);
         whole = None;

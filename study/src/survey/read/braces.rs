@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use ::survey::{AnswerWords, Form, Values, names_in_braces};
 
 use crate::inset::{Braces, OPEN, next_braces};
-use crate::problem::hint;
+use crate::problem::make_hint;
 use crate::read::Cursor;
 use crate::survey::TEXTS;
 use crate::yaml::{self, Data, Key, Node};
@@ -119,14 +119,14 @@ impl Walk<'_> {
         let known: Vec<&str> = self
             .form
             .items()
-            .filter(|item| item.asks())
+            .filter(|item| item.is_asked())
             .map(|item| item.name.as_str())
             .collect();
         let Some(asked) = known.iter().find(|asked| is_it(asked)) else {
             return Some(format!(
                 "the form has no element `{name}`; {}. For the answer to an earlier form, write `{{{{ answers.STAGE.{name} }}}}`; \
                  otherwise leave the braces out",
-                hint(name, &known)
+                make_hint(name, &known)
             ));
         };
         if !is_filled {

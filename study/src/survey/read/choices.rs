@@ -9,7 +9,7 @@ use crate::survey::MAX_ANSWER;
 use crate::yaml::Data;
 
 /// Reads choices, and their order.
-pub(super) fn ordered(fields: &mut Fields<'_>) -> Option<()> {
+pub(super) fn read_ordered(fields: &mut Fields<'_>) -> Option<()> {
     let choices = choices_at(fields, "choices");
     let order = choices_order(fields);
     choices?;
@@ -23,13 +23,13 @@ pub(super) fn choices_order(fields: &mut Fields<'_>) -> Option<()> {
                each participant.";
     let order = fields
         .key("choicesOrder", doc)
-        .maybe(|place| place.word("order", &orders));
+        .maybe(|place| place.read_word("order", &orders));
     order.map(drop)
 }
 
 /// Reads what all lists of choices have.
-pub(super) fn choosing(fields: &mut Fields<'_>) -> Option<()> {
-    let choices = ordered(fields);
+pub(super) fn read_choosing(fields: &mut Fields<'_>) -> Option<()> {
+    let choices = read_ordered(fields);
     let mut whole = Some(());
     for (key, doc) in [
         (
@@ -43,7 +43,7 @@ pub(super) fn choosing(fields: &mut Fields<'_>) -> Option<()> {
         ),
         ("hasNone", "The older name of `showNoneItem`. Both work."),
     ] {
-        let read = fields.key(key, doc).or(false, |place| place.flag());
+        let read = fields.key(key, doc).or(false, |place| place.read_flag());
         whole = whole.and(read.map(drop));
     }
     texts(
@@ -68,15 +68,17 @@ pub(super) fn choosing(fields: &mut Fields<'_>) -> Option<()> {
 pub(super) fn choices_at(fields: &mut Fields<'_>, key: &'static str) -> Option<Vec<Value>> {
     let example = "[{value: a, text: First}, {value: b, text: Second}]";
     let doc = "Words or numbers, or `{value: …, text: …}`. The data contain the value.";
-    fields.key(key, doc).need(example, |place| choices(&place))
+    fields
+        .key(key, doc)
+        .require_key(example, |place| read_choices(&place))
 }
 
-pub(super) fn choices(place: &Cursor<'_>) -> Option<Vec<Value>> {
+pub(super) fn read_choices(place: &Cursor<'_>) -> Option<Vec<Value>> {
     let mut values = Vec::new();
     for place in &place.list("choices", MOST)? {
         let value = choice(place)?;
         if values.contains(&value) {
-            place.wrong(format!(
+            place.report_problem(format!(
                 "the value {value} is already that of another choice"
             ));
             return None;
@@ -93,7 +95,7 @@ fn choice(place: &Cursor<'_>) -> Option<Value> {
             let mut fields = place.fields("a choice")?;
             let value = fields
                 .key("value", "The value in the data.")
-                .need("a", |place| value(&place));
+                .require_key("a", |place| value(&place));
             texts(&mut fields, &[("text", "The text that participants read.")]);
             fields.done();
             value
@@ -108,7 +110,7 @@ pub(super) fn value(place: &Cursor<'_>) -> Option<Value> {
     if !place.may(false)
         && (place.node.is_null() || matches!(place.node.data, Data::List(_) | Data::Map(_)))
     {
-        place.wrong(format!(
+        place.report_problem(format!(
             "expected a word or a number as the value of a choice, found {}",
             place.node.what()
         ));
@@ -128,7 +130,7 @@ pub(super) fn rows_at(fields: &mut Fields<'_>) -> Option<()> {
         "The order of the rows. `initial`: as listed. `random`: shuffled for each participant.";
     let order = fields
         .key("rowOrder", doc)
-        .maybe(|place| place.word("order", &orders));
+        .maybe(|place| place.read_word("order", &orders));
     rows?;
     order.map(drop)
 }

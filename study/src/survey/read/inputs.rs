@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::choices::choices;
+use super::choices::read_choices;
 use super::part::texts;
 use super::rules::in_order;
 use crate::limits::MAX_SLIDER_STEPS;
@@ -21,17 +21,17 @@ pub(super) fn yes_and_no(fields: &mut Fields<'_>) {
 }
 
 /// Reads what all texts have.
-pub(super) fn written(fields: &mut Fields<'_>) -> Option<()> {
+pub(super) fn read_written(fields: &mut Fields<'_>) -> Option<()> {
     texts(fields, &[("placeholder", "The hint in the empty field.")]);
     let longest = fields.key(
         "maxLength",
         "The maximum number of characters; -1 for the largest possible.",
     );
-    let longest = longest.maybe(|place| place.whole(-1..=MAX_ANSWER as i64, "characters"));
+    let longest = longest.maybe(|place| place.read_whole(-1..=MAX_ANSWER as i64, "characters"));
     longest.map(drop)
 }
 
-pub(super) fn rating(fields: &mut Fields<'_>) -> Option<Vec<Value>> {
+pub(super) fn read_rating(fields: &mut Fields<'_>) -> Option<Vec<Value>> {
     texts(
         fields,
         &[
@@ -43,17 +43,17 @@ pub(super) fn rating(fields: &mut Fields<'_>) -> Option<Vec<Value>> {
         "rateValues",
         "A list of points, instead of `rateMin` to `rateMax`.",
     );
-    let named = named.maybe(|place| choices(&place));
-    let whole = |place: Cursor<'_>| place.whole(-1000..=1000, "");
+    let named = named.maybe(|place| read_choices(&place));
+    let whole = |place: Cursor<'_>| place.read_whole(-1000..=1000, "");
     let min = fields.key("rateMin", "The first point.").or(1i64, whole);
     let step = fields
         .key("rateStep", "The distance between two points.")
-        .or(1i64, |place| place.whole(1..=1000, ""));
+        .or(1i64, |place| place.read_whole(1..=1000, ""));
     let count = fields.key(
         "rateCount",
         "The number of points. Used if `rateMax` is missing.",
     );
-    let count = count.or(5i64, |place| place.whole(2..=100, ""));
+    let count = count.or(5i64, |place| place.read_whole(2..=100, ""));
     let top = fields.key("rateMax", "The last point.");
     let at = top.place.clone();
     let top = top.maybe(whole);
@@ -68,7 +68,7 @@ pub(super) fn rating(fields: &mut Fields<'_>) -> Option<Vec<Value>> {
         .collect();
     if points.len() < 2 || points.len() > 100 {
         let place = at.as_ref().unwrap_or(&fields.whole);
-        place.wrong(format!(
+        place.report_problem(format!(
             "a scale from {min} to {end} has {} points; there must be 2 to 100",
             points.len()
         ));
@@ -94,14 +94,14 @@ pub(super) fn input(fields: &mut Fields<'_>) -> Option<()> {
     );
     let number = input.or("text".to_owned(), |place| {
         place
-            .word("input type", &known.map(|(word, _)| (word, word)))
+            .read_word("input type", &known.map(|(word, _)| (word, word)))
             .map(str::to_owned)
     });
     let is_number = number
         .as_ref()
         .is_some_and(|word| known.contains(&(word.as_str(), true)));
     let bound = |place: Cursor<'_>| match is_number {
-        true => place.number(-1e12..=1e12, ""),
+        true => place.read_number(-1e12..=1e12, ""),
         false => place.text(20).map(|_| f64::NAN),
     };
     let min = fields
@@ -126,11 +126,12 @@ pub(super) fn input(fields: &mut Fields<'_>) -> Option<()> {
     number.and(step).map(drop)
 }
 
-pub(super) fn slider(fields: &mut Fields<'_>) -> Option<()> {
+pub(super) fn read_slider(fields: &mut Fields<'_>) -> Option<()> {
     let kinds = [("single", ()), ("range", ())];
     let doc = "`single`: one number. `range`: two numbers, from the first to the second.";
-    let kind = (fields.key("sliderType", doc)).maybe(|place| place.word("slider type", &kinds));
-    let number = |place: Cursor<'_>| place.number(-1e9..=1e9, "");
+    let kind =
+        (fields.key("sliderType", doc)).maybe(|place| place.read_word("slider type", &kinds));
+    let number = |place: Cursor<'_>| place.read_number(-1e9..=1e9, "");
     let min = fields.key("min", "The least number.").or(0.0, number);
     let max = fields.key("max", "The greatest number.").or(100.0, number);
     let step = step(fields, "The distance between two values.");
@@ -140,7 +141,7 @@ pub(super) fn slider(fields: &mut Fields<'_>) -> Option<()> {
 
 fn step(fields: &mut Fields<'_>, doc: &str) -> Option<f64> {
     let step = fields.key("step", doc);
-    step.or(1.0, |place| place.number(1e-6..=1e9, ""))
+    step.or(1.0, |place| place.read_number(1e-6..=1e9, ""))
 }
 
 /// Returns whether there is something to slide along.

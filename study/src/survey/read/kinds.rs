@@ -1,9 +1,9 @@
 //! Reads what elements have beside what all have, type by type.
 
-use super::choices::{choices_at, choosing, ordered, rows_at};
-use super::inputs::{input, rating, slider, written, yes_and_no};
-use super::part::{Part, Reading, Type, localised, pass};
-use super::rules::validators;
+use super::choices::{choices_at, read_choosing, read_ordered, rows_at};
+use super::inputs::{input, read_rating, read_slider, read_written, yes_and_no};
+use super::part::{Part, Reading, Type, pass, read_localised};
+use super::rules::read_validators;
 use super::{parts, pictures};
 use crate::read::Fields;
 
@@ -17,9 +17,9 @@ pub(super) fn read_own_keys<'a>(
         report_answer_keys(fields);
     }
     match kind {
-        Type::One => choosing(fields).map(|()| Vec::new()),
+        Type::One => read_choosing(fields).map(|()| Vec::new()),
         Type::Many => {
-            let own = choosing(fields);
+            let own = read_choosing(fields);
             let [min, max] = [
                 (
                     "minSelectedChoices",
@@ -30,16 +30,16 @@ pub(super) fn read_own_keys<'a>(
             .map(|(key, doc)| {
                 fields
                     .key(key, doc)
-                    .or(0u16, |place| place.whole(0..=200, "choices"))
+                    .or(0u16, |place| place.read_whole(0..=200, "choices"))
             });
-            let rules = validators(fields, kind);
+            let rules = read_validators(fields, kind);
             own?;
             min?;
             max?;
             rules
         }
         Type::Rating => {
-            rating(fields)?;
+            read_rating(fields)?;
             Some(Vec::new())
         }
         Type::Boolean => {
@@ -48,33 +48,33 @@ pub(super) fn read_own_keys<'a>(
         }
         Type::Text => {
             let own = input(fields);
-            let (written, rules) = (written(fields), validators(fields, kind));
+            let (written, rules) = (read_written(fields), read_validators(fields, kind));
             own?;
             written?;
             rules
         }
         Type::Comment => {
             pass(fields, &["rows"], reading);
-            let (written, rules) = (written(fields), validators(fields, kind));
+            let (written, rules) = (read_written(fields), read_validators(fields, kind));
             written?;
             rules
         }
         Type::Html => {
             let html = fields.key("html", "The text that participants read.");
-            html.need("\"<p>Nearly done.</p>\"", |place| localised(&place))?;
+            html.require_key("\"<p>Nearly done.</p>\"", |place| read_localised(&place))?;
             Some(Vec::new())
         }
         Type::Matrix => matrix(fields).map(|()| Vec::new()),
         Type::Pictures => pictures::read(fields, reading),
         Type::Ranking => {
             pass(fields, RANKING_LOOKS, reading);
-            let (choices, rules) = (ordered(fields), validators(fields, kind));
+            let (choices, rules) = (read_ordered(fields), read_validators(fields, kind));
             choices?;
             rules
         }
         Type::Slider => {
             pass(fields, SLIDER_LOOKS, reading);
-            let (scale, rules) = (slider(fields), validators(fields, kind));
+            let (scale, rules) = (read_slider(fields), read_validators(fields, kind));
             scale?;
             rules
         }
@@ -126,7 +126,7 @@ fn matrix(fields: &mut Fields<'_>) -> Option<()> {
             "The newer name of `isAllRowRequired`. Both work.",
         ),
     ] {
-        let read = fields.key(key, doc).or(false, |place| place.flag());
+        let read = fields.key(key, doc).or(false, |place| place.read_flag());
         whole = whole.and(read.map(drop));
     }
     columns?;

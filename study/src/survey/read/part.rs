@@ -76,7 +76,7 @@ pub(super) enum Part<'a> {
 /// Reads keys that are texts.
 pub(super) fn texts(fields: &mut Fields<'_>, keys: &[(&'static str, &str)]) {
     for (key, doc) in keys {
-        let _ = fields.key(key, doc).maybe(|place| localised(&place));
+        let _ = fields.key(key, doc).maybe(|place| read_localised(&place));
     }
 }
 
@@ -104,9 +104,9 @@ pub(super) fn condition<'a>(
 }
 
 /// Text, or text by language.
-pub(super) fn localised(place: &Cursor<'_>) -> Option<()> {
+pub(super) fn read_localised(place: &Cursor<'_>) -> Option<()> {
     let texts = (place.may(place.is_block())).then(|| {
-        for (_, text) in place.entries("text by language")? {
+        for (_, text) in place.read_entries("text by language")? {
             text.text(MAX_ANSWER)?;
         }
         Some(())

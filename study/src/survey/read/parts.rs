@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use ::survey::MOST;
 
-use super::choices::{choices, rows_at};
-use super::inputs::{input, rating, written, yes_and_no};
+use super::choices::{read_choices, rows_at};
+use super::inputs::{input, read_rating, read_written, yes_and_no};
 use super::part::{Part, Reading, Type, pass, texts as texts_of};
-use super::rules::validators;
+use super::rules::read_validators;
 use crate::read::{Cursor, Fields};
 
 /// Keys that say how SurveyJS draws several texts.
@@ -42,10 +42,10 @@ const CELLS: [(&str, Option<Type>); 8] = [
 /// Reads what an element of several texts has beside what all have.
 pub(super) fn texts<'a>(fields: &mut Fields<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
     pass(fields, TEXTS_LOOKS, reading);
-    let own = validators(fields, Type::Texts);
+    let own = read_validators(fields, Type::Texts);
     let doc = "The text fields. Their names are the fields of the value.";
     let items = fields.key("items", doc);
-    let items = items.need("[{name: first, title: First name}]", |place| {
+    let items = items.require_key("[{name: first, title: First name}]", |place| {
         named_parts(&place, "texts", |place| {
             place.named("text", |place| text(place, reading))
         })
@@ -61,7 +61,10 @@ fn text<'a>(place: &Cursor<'a>, reading: &Reading<'_>) -> Option<(String, Vec<Pa
     pass(&mut fields, &["size", "step"], reading);
     let name = asks(&mut fields);
     let own = input(&mut fields);
-    let (written, rules) = (written(&mut fields), validators(&mut fields, Type::Text));
+    let (written, rules) = (
+        read_written(&mut fields),
+        read_validators(&mut fields, Type::Text),
+    );
     fields.done();
     own?;
     written?;
@@ -71,12 +74,12 @@ fn text<'a>(place: &Cursor<'a>, reading: &Reading<'_>) -> Option<(String, Vec<Pa
 /// Reads the keys of a table that not all elements have.
 pub(super) fn table<'a>(fields: &mut Fields<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
     pass(fields, TABLE_LOOKS, reading);
-    let own = validators(fields, Type::Table);
+    let own = read_validators(fields, Type::Table);
     let rows = rows_at(fields);
     let doc = "The choices of columns without `choices`.";
-    let choices = (fields.key("choices", doc)).maybe(|place| choices(&place));
+    let choices = (fields.key("choices", doc)).maybe(|place| read_choices(&place));
     let doc = "The type of the cells of columns without a `cellType`. `default` means `dropdown`.";
-    let cell = (fields.key("cellType", doc)).maybe(|place| place.word("type of cell", &CELLS));
+    let cell = (fields.key("cellType", doc)).maybe(|place| place.read_word("type of cell", &CELLS));
     let usual = Usual {
         cell: cell.map(|cell| cell.flatten().unwrap_or(Type::One)),
         has_choices: fields.whole.node.has("choices"),
@@ -84,7 +87,7 @@ pub(super) fn table<'a>(fields: &mut Fields<'a>, reading: &Reading<'_>) -> Optio
     let doc = "The questions of each row. Their names are the fields of the row's value.";
     let columns = fields.key("columns", doc);
     let example = "[{name: often, title: How often?, choices: [1, 2, 3]}]";
-    let columns = columns.need(example, |place| {
+    let columns = columns.require_key(example, |place| {
         named_parts(&place, "columns", |place| {
             place.named("column", |place| column(place, reading, &usual))
         })
@@ -114,7 +117,7 @@ fn column<'a>(
     pass(&mut fields, COLUMN_LOOKS, reading);
     let name = asks(&mut fields);
     let doc = "The type of the cells. By default the `cellType` of the element.";
-    let cell = (fields.key("cellType", doc)).maybe(|place| place.word("type of cell", &CELLS));
+    let cell = (fields.key("cellType", doc)).maybe(|place| place.read_word("type of cell", &CELLS));
     let cell = cell.and_then(|cell| cell.flatten().or(usual.cell));
     let inner = match (cell, place.may(false)) {
         // In a sketch, the keys of all cells are described.
@@ -143,16 +146,16 @@ fn cell_keys<'a>(
             "The choices. By default the `choices` of the element.",
         );
         let is_there = key.place.is_some();
-        whole = whole.and(key.maybe(|place| choices(&place)).map(drop));
+        whole = whole.and(key.maybe(|place| read_choices(&place)).map(drop));
         if !is_there && !usual.has_choices {
             let message =
                 "nothing to choose; write `choices` here, or for all columns at the table";
-            fields.whole.wrong(message);
+            fields.whole.report_problem(message);
             whole = None;
         }
     }
     if is(&[Type::Rating]) {
-        whole = whole.and(rating(fields).map(drop));
+        whole = whole.and(read_rating(fields).map(drop));
     }
     if is(&[Type::Boolean]) {
         yes_and_no(fields);
@@ -165,10 +168,10 @@ fn cell_keys<'a>(
         pass(fields, &["rows"], reading);
     }
     if is(&[Type::Text, Type::Comment]) {
-        whole = whole.and(written(fields));
+        whole = whole.and(read_written(fields));
     }
     let rules = is(&[Type::Text, Type::Comment, Type::Many])
-        .then(|| validators(fields, cell.unwrap_or(Type::Text)));
+        .then(|| read_validators(fields, cell.unwrap_or(Type::Text)));
     whole?;
     rules.unwrap_or_else(|| Some(Vec::new()))
 }
@@ -178,7 +181,7 @@ fn asks(fields: &mut Fields<'_>) -> Option<String> {
     let doc = "The name in the data, as a field of the element's value. Unique in the element.";
     let name = fields
         .key("name", doc)
-        .need("first", |place| place.text(60));
+        .require_key("first", |place| place.text(60));
     texts_of(
         fields,
         &[
@@ -190,7 +193,7 @@ fn asks(fields: &mut Fields<'_>) -> Option<String> {
         ],
     );
     let doc = "Whether an answer is required, even if the element is optional.";
-    let required = (fields.key("isRequired", doc)).or(false, |place| place.flag());
+    let required = (fields.key("isRequired", doc)).or(false, |place| place.read_flag());
     required?;
     name
 }

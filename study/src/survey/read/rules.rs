@@ -25,7 +25,7 @@ const VALIDATORS: [(&str, Validator); 6] = [
     ("expression", Validator::Expression),
 ];
 
-pub(super) fn validators<'a>(fields: &mut Fields<'a>, of: Type) -> Option<Vec<Part<'a>>> {
+pub(super) fn read_validators<'a>(fields: &mut Fields<'a>, of: Type) -> Option<Vec<Part<'a>>> {
     let list = fields.key("validators", "Further checks of the answer.");
     let rules = list.maybe(|place| {
         let places = place.list("validators", 20)?;
@@ -62,8 +62,8 @@ fn validator<'a>(place: &Cursor<'a>, of: Type) -> Option<Option<Part<'a>>> {
 }
 
 fn rule<'a>(kind: Validator, fields: &mut Fields<'a>) -> Option<Option<Part<'a>>> {
-    let bound = |place: Cursor<'_>| place.number(-1e12..=1e12, "");
-    let size = |place: Cursor<'_>| place.whole(-1..=MAX_ANSWER as i64, "");
+    let bound = |place: Cursor<'_>| place.read_number(-1e12..=1e12, "");
+    let size = |place: Cursor<'_>| place.read_whole(-1..=MAX_ANSWER as i64, "");
     match kind {
         Validator::Numeric => {
             let min = fields.key("minValue", "The least number.").maybe(bound);
@@ -78,7 +78,7 @@ fn rule<'a>(kind: Validator, fields: &mut Fields<'a>) -> Option<Option<Part<'a>>
                 .key("maxLength", "The maximum number of characters.")
                 .maybe(size);
             let digits = fields.key("allowDigits", "Whether digits are allowed.");
-            let digits = digits.or(true, |place| place.flag());
+            let digits = digits.or(true, |place| place.read_flag());
             let (min, max) = (min?, max?.filter(|max| *max > 0));
             in_order(
                 fields,
@@ -95,11 +95,11 @@ fn rule<'a>(kind: Validator, fields: &mut Fields<'a>) -> Option<Option<Part<'a>>
                 "caseInsensitive",
                 "Whether upper and lower case are treated alike.",
             );
-            let fold = fold.or(false, |place| place.flag());
-            let read = fields.key("regex", doc).need("\"^[A-Z]{2}[0-9]+$\"", |place| {
+            let fold = fold.or(false, |place| place.read_flag());
+            let read = fields.key("regex", doc).require_key("\"^[A-Z]{2}[0-9]+$\"", |place| {
                 let text = place.text(500)?;
                 Pattern::read(&text, false)
-                    .map_err(|why| place.wrong(format!("not a regular expression that is read here: {why}; it has neither references back nor looks around")))
+                    .map_err(|why| place.report_problem(format!("not a regular expression that is read here: {why}; it has neither references back nor looks around")))
                     .ok()
             });
             read?;

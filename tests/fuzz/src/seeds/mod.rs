@@ -112,7 +112,7 @@ pub(crate) fn page_key() -> SigningKey {
 
 fn client_messages() -> Vec<ClientMessage> {
     let era = Era(7);
-    let hello = |entry| ClientMessage::hello(entry);
+    let hello = |entry| ClientMessage::make_hello(entry);
     let answers = vec![Answer {
         name: "fun".into(),
         value: "5".into(),

@@ -67,7 +67,8 @@ fn take_part() -> anyhow::Result<bool> {
     if outcome.is_none() {
         eprintln!("{}", page.trace());
     }
-    let report = json!({ "outcome": outcome, "stuck": page.stuck(), "links": page.links() });
+    let report =
+        json!({ "outcome": outcome, "stuck": page.stuck_stage(), "links": page.link_counts() });
     println!("{report}");
     Ok(report["outcome"].is_string())
 }

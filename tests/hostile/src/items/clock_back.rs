@@ -31,7 +31,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     world.start(&["--listen", &listen]).await?;
     wait_until(Duration::from_secs(90), || people.iter().all(|person| person.is_over())).await;
     let outcomes = people.each_ref().map(|person| person.outcome());
-    let stuck = people.each_ref().map(|person| person.stuck());
+    let stuck = people.each_ref().map(|person| person.stuck_stage());
     let traces: Vec<String> = people
         .iter()
         .flat_map(|person| person.trace().lines().map(str::trim).map(str::to_owned).collect::<Vec<_>>())

@@ -77,7 +77,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         .run_while(Duration::from_secs(60), |player| player.end.is_none() && !honest.is_over())
         .await?;
     wait_until(Duration::from_secs(30), || honest.is_over()).await;
-    let (is_over, stuck) = (honest.is_over(), honest.stuck());
+    let (is_over, stuck) = (honest.is_over(), honest.stuck_stage());
     drop((honest, player));
     world.stop().await?;
     let (is_sound, said) = world.verify().await?;

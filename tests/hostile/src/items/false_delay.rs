@@ -78,7 +78,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let hands = player.changes.iter().skip(gone).filter(is_of_partner);
     let hands: Vec<bool> = hands.map(|(_, by)| *by == Controller::Human).collect();
     let (ended, refused) = (player.ended, player.refused);
-    let (outcome, pay, stuck) = (honest.outcome(), honest.pay(), honest.stuck());
+    let (outcome, pay, stuck) = (honest.outcome(), honest.pay(), honest.stuck_stage());
     drop((honest, player));
     world.stop().await?;
     let lost = hands.iter().skip_while(|is_back| !**is_back).filter(|is_back| !**is_back).count();

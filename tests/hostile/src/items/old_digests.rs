@@ -79,7 +79,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         .run_while(Duration::from_secs(15), |player| player.end.is_none())
         .await?;
     wait_until(Duration::from_secs(40), || victim.is_over()).await;
-    let (outcome, stuck) = (victim.outcome(), victim.stuck());
+    let (outcome, stuck) = (victim.outcome(), victim.stuck_stage());
     let me = player.plan.seat;
     drop((victim, player));
     world.stop().await?;

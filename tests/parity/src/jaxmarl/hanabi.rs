@@ -53,7 +53,7 @@ fn name(sizes: &Sizes, card: u32) -> Result<String> {
         usize::from(card) < sizes.cards(),
         "field `deck`: {card} is no card"
     );
-    let (color, rank) = sizes.faces(card);
+    let (color, rank) = sizes.face_of(card);
     Ok(format!("{}{}", COLORS[color], rank + 1))
 }
 
@@ -100,7 +100,7 @@ impl Dialect for Cards {
                 .flat_map(|hand| (0..sizes.hand).map(move |at| hand.get(at).map_or(none, of)))
                 .collect()
         };
-        let faces = |held: &HeldCard| sizes.faces(held.card);
+        let faces = |held: &HeldCard| sizes.face_of(held.card);
         let told = |is_told: bool, value: usize| if is_told { value as i64 } else { -1 };
         let over = sizes.is_over(&state);
         let mut deck = wide(&state.deck);

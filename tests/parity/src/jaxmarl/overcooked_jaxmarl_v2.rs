@@ -158,7 +158,7 @@ impl Dialect for Kitchens {
         let state: State = postcard::from_bytes(state).context("the state cannot be read back")?;
         let kitchen = self.env.kitchen();
         let cooks = || state.cooks.iter();
-        let place = |cook: &Cook| kitchen.place(cook.cell).map(|at| at as i64);
+        let place = |cook: &Cook| kitchen.column_and_row(cook.cell).map(|at| at as i64);
         let fields: [(&str, Vec<i64>); 8] = [
             ("pos", cooks().flat_map(place).collect()),
             ("dir", cooks().map(|cook| cook.facing.into()).collect()),

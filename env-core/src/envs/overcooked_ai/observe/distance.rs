@@ -37,7 +37,11 @@ impl Distances {
     }
 
     /// The first of the nearest of some cells; `None` if the cook can reach none.
-    pub(super) fn nearest(&self, cook: &Cook, cells: impl Iterator<Item = u16>) -> Option<u16> {
+    pub(super) fn nearest_cell(
+        &self,
+        cook: &Cook,
+        cells: impl Iterator<Item = u16>,
+    ) -> Option<u16> {
         let (mut best, mut least) = (None, FAR);
         for cell in cells {
             let to = self.to.get(usize::from(cell));
@@ -56,7 +60,7 @@ fn measure(ground: &KitchenGround, goal: u16) -> Vec<u16> {
     let mut queue = Vec::new();
     let opposite = [1, 0, 3, 2];
     let floor_beside = |cell: u16, way: u8| {
-        let beside = ground.beside(cell, way);
+        let beside = ground.cell_beside(cell, way);
         beside.filter(|&cell| ground.tile(cell) == Tile::Floor)
     };
     for way in 0..4_u8 {

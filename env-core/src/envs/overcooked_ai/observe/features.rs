@@ -32,7 +32,7 @@ impl Writer<'_, '_> {
     fn delta(&mut self, from: u16, to: Option<u16>) {
         let ground = self.scene.ground;
         let [x, y] = to.map_or([0.0; 2], |to| {
-            let (from, to) = (ground.place(from), ground.place(to));
+            let (from, to) = (ground.column_and_row(from), ground.column_and_row(to));
             [0, 1].map(|axis| to[axis] as f32 - from[axis] as f32)
         });
         self.put(x);
@@ -40,13 +40,13 @@ impl Writer<'_, '_> {
     }
 
     fn place(&mut self, cell: u16) {
-        for at in self.scene.ground.place(cell) {
+        for at in self.scene.ground.column_and_row(cell) {
             self.put(at as f32 - self.scene.kitchen.margin as f32);
         }
     }
 
     fn closest(&mut self, cook: &Cook, cells: impl Iterator<Item = u16>) -> Option<u16> {
-        let nearest = self.distances.nearest(cook, cells);
+        let nearest = self.distances.nearest_cell(cook, cells);
         self.delta(cook.cell, nearest);
         nearest
     }
@@ -58,7 +58,7 @@ impl Writer<'_, '_> {
     fn walls(&mut self, cook: &Cook) {
         let ground = self.scene.ground;
         for way in 0..4 {
-            let beside = ground.beside(cook.cell, way);
+            let beside = ground.cell_beside(cook.cell, way);
             self.flag(beside.is_none_or(|cell| ground.tile(cell) != Tile::Floor));
         }
     }
@@ -73,7 +73,10 @@ fn is_like(item: Item, kind: Item) -> bool {
 fn sources(scene: &Scene<'_>, tile: Tile, kind: Item) -> impl Iterator<Item = u16> {
     let lying = scene.state.lying.iter();
     let lying = lying.filter(move |lying| is_like(lying.item, kind));
-    scene.ground.all(tile).chain(lying.map(|lying| lying.cell))
+    scene
+        .ground
+        .cells_of(tile)
+        .chain(lying.map(|lying| lying.cell))
 }
 
 /// The cells with a soup.
@@ -127,7 +130,7 @@ impl Writer<'_, '_> {
             }
             _ => {
                 let nearest = self.closest(cook, soups(scene));
-                match nearest.map(|cell| scene.state.on(cell)) {
+                match nearest.map(|cell| scene.state.item_on(cell)) {
                     Some(Item::Soup(contents)) => contents,
                     _ => Default::default(),
                 }
@@ -135,14 +138,14 @@ impl Writer<'_, '_> {
         };
         self.put(f32::from(contents.onions));
         self.put(f32::from(contents.tomatoes));
-        self.closest(cook, scene.ground.all(Tile::Serving));
-        let is_free = |&cell: &u16| scene.state.on(cell) == Item::Nothing;
-        self.closest(cook, scene.ground.all(Tile::Counter).filter(is_free));
+        self.closest(cook, scene.ground.cells_of(Tile::Serving));
+        let is_free = |&cell: &u16| scene.state.item_on(cell) == Item::Nothing;
+        self.closest(cook, scene.ground.cells_of(Tile::Counter).filter(is_free));
         let mut told = [None; POTS];
         for number in 0..POTS {
             let rest = scene.ground.pots.iter().copied();
             let rest = rest.filter(|&cell| !told[..number].contains(&Some(cell)));
-            told[number] = self.distances.nearest(cook, rest);
+            told[number] = self.distances.nearest_cell(cook, rest);
             self.pot(cook, told[number]);
         }
         self.walls(cook);
@@ -150,7 +153,7 @@ impl Writer<'_, '_> {
 
     fn pot(&mut self, cook: &Cook, cell: Option<u16>) {
         let scene = self.scene;
-        let found = cell.and_then(|cell| scene.ground.pot(cell));
+        let found = cell.and_then(|cell| scene.ground.pot_at(cell));
         let Some(pot) = found.and_then(|pot| scene.state.pots.get(pot)) else {
             (0..10).for_each(|_| self.put(0.0));
             return;
@@ -209,7 +212,7 @@ impl Writer<'_, '_> {
             Item::Soup(_) => self.delta(cook.cell, None),
             _ => drop(self.closest(cook, soups(scene))),
         }
-        self.closest(cook, scene.ground.all(Tile::Serving));
+        self.closest(cook, scene.ground.cells_of(Tile::Serving));
         self.walls(cook);
     }
 }

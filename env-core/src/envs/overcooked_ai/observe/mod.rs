@@ -144,7 +144,7 @@ impl Observer {
                 Encoding::LosslessX255 | Encoding::Neurips2019X255 | Encoding::ZscEval
             )
         };
-        kitchen.recipes.longest() <= 127 && !self.parts.iter().any(wide)
+        kitchen.recipes.longest_cook() <= 127 && !self.parts.iter().any(wide)
     }
 
     /// Writes the observation of a seat.
@@ -294,7 +294,7 @@ fn shape(kitchen: &Kitchen, encoding: Encoding) -> Vec<u32> {
 /// The least and the greatest value: flags, counts of ingredients and steps of a pot in a map; ways, too, among the numbers.
 fn range(kitchen: &Kitchen, encoding: Encoding) -> [f32; 2] {
     let recipes = &kitchen.recipes;
-    let most = recipes.longest().max(MOST_INGREDIENTS.into());
+    let most = recipes.longest_cook().max(MOST_INGREDIENTS.into());
     let side = kitchen.ground.cols.max(kitchen.ground.rows) as u16;
     match encoding {
         Encoding::Lossless | Encoding::Neurips2019 => [0.0, most.into()],

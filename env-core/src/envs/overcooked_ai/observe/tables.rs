@@ -175,7 +175,7 @@ fn counter_rows(
     mut state: State,
     row: impl Fn(&State, u16) -> Vec<f32>,
 ) -> Forms {
-    let Some(cell) = kitchen.ground.all(Tile::Counter).next() else {
+    let Some(cell) = kitchen.ground.cells_of(Tile::Counter).next() else {
         return Forms::default();
     };
     let rows = (0..ITEM_NUMBERS as u8).flat_map(|item| {

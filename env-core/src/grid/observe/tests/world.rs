@@ -118,8 +118,8 @@ impl<const CHANGES: bool> GridWorld for World<CHANGES> {
             orders: params.orders,
             recipes: 2,
             time_limit: 100,
-            targets: vec![ONION_SOUP, tables.named("tomato_soup", "")?],
-            indicators: KindSet::default().with(tables.named("indicator", "")?),
+            targets: vec![ONION_SOUP, tables.find_kind("tomato_soup", "")?],
+            indicators: KindSet::default().with(tables.find_kind("indicator", "")?),
             view_radius: params.radius,
             ..KitchenFacts::default()
         };
