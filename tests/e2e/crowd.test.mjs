@@ -1,7 +1,8 @@
-// A kitchen of sixteen seats: people, AI partners and vacant seats. `COPLAY_NET_LONG=1` brings as many pages as two
-// cores carry: each of them draws, and speaks to each of the others.
+// A kitchen of sixteen seats: people, AI partners and vacant seats. `COPLAY_NET_LONG=1` brings as many pages as the
+// cores carry, at most eight: each of them draws, and speaks to each of the others. Six keep two cores busy.
 
 import assert from 'node:assert/strict';
+import { availableParallelism } from 'node:os';
 import { after, before, test } from 'node:test';
 import { drawLess, launch } from './harness.mjs';
 import { exported } from './match.mjs';
@@ -17,7 +18,9 @@ after(() => browser.close());
 /** AI partners and vacant seats in turn. */
 const others = players => Array.from({ length: SEATS - players }, (_, at) => (at % 2 ? 'vacant' : '{policy: cook}'));
 
-for (const players of process.env.COPLAY_NET_LONG ? [3, 8] : [3]) {
+const MANY = Math.min(8, 3 * availableParallelism());
+
+for (const players of process.env.COPLAY_NET_LONG ? [3, MANY] : [3]) {
   test(`${players} people among ${SEATS} seats`, async t => {
     const server = await serve(t, STUDY, { players, others: others(players) });
     const people = await enter(t, server, Array(players).fill(browser), { before: drawLess });

@@ -9,10 +9,10 @@ import { exported } from './match.mjs';
 import { agreed, enter, finish, serve, survive } from './rounds.mjs';
 
 const HZ = 30;
-const GROUPS = [['chromium', 'firefox']];
-if (process.env.COPLAY_NET_LONG) {
-  GROUPS.push(['chromium', 'chromium'], ['firefox', 'chromium'], ['firefox', 'firefox'], ['chromium', 'firefox', 'chromium', 'firefox']);
-}
+const LONG = Boolean(process.env.COPLAY_NET_LONG);
+const PAIRS = [['chromium', 'firefox']];
+if (LONG) PAIRS.push(['chromium', 'chromium'], ['firefox', 'chromium'], ['firefox', 'firefox']);
+const FOURS = LONG ? [['chromium', 'firefox', 'chromium', 'firefox']] : [];
 
 const browsers = {};
 before(async () => {
@@ -25,8 +25,8 @@ after(() => Promise.all(Object.values(browsers).map(browser => browser.close()))
  * A match for each group: `study` is the study's, `play` what happens in it, in which seats change hands so often,
  * and `then` what its tables tell.
  */
-function matches(title, study, [least, most], play, then) {
-  for (const engines of GROUPS) {
+const matchesOf = groups => (title, study, [least, most], play, then) => {
+  for (const engines of groups) {
     test(`${title}: ${engines.join(', ')}`, { skip: engines.includes('firefox') && noFirefox }, async t => {
       const server = await serve(t, study, { players: engines.length });
       const people = await enter(t, server, engines.map(engine => browsers[engine]));
@@ -39,7 +39,7 @@ function matches(title, study, [least, most], play, then) {
       await then?.(tables, reports);
     });
   }
-}
+};
 
 const of = (rows, seat, wanted = {}) => rows.filter(row =>
   Number(row.seat) === seat && Object.entries(wanted).every(([key, value]) => row[key] === value));
@@ -68,7 +68,8 @@ const until = (person, tick) => person.play(({ report }) => report.confirmed >= 
 
 const KILLED = { horizon: 600, tick_hz: 60, on_disconnect: '{grace_s: 10, meanwhile: bot, then: bot}' };
 
-sideBySide(2, () => {
+/** Every test, with the groups of `matches`. */
+const testGroups = matches => {
   matches('a tab that is killed at tick 300 is played on by an AI partner', KILLED, [1, 1], async (t, people) => {
     const [killed, ...survivors] = people;
     const surviving = survive(t, survivors);
@@ -231,4 +232,8 @@ sideBySide(2, () => {
     Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => (hidden ? 'hidden' : 'visible') });
     document.dispatchEvent(new Event('visibilitychange'));
   }
-});
+};
+
+// Four pages fill two cores by themselves.
+sideBySide(2, () => testGroups(matchesOf(PAIRS)));
+if (LONG) sideBySide(1, () => testGroups(matchesOf(FOURS)));
