@@ -59,7 +59,7 @@ impl Episode {
         };
         let at = seat.index();
         let world = self.replica.world();
-        let Some(name) = policy::follow_directive(&policy, directive, world.spec(), at) else {
+        let Some(name) = policy::name_with_directive(&policy, directive, world.spec(), at) else {
             return refused(format!("`{directive}` is no directive of `{policy}`"));
         };
         if !policy::can_follow(&policy, directive, world, at) {

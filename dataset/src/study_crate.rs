@@ -89,7 +89,7 @@ pub async fn write_crate(
     let described = describe(data, facts, tables, &root).await?;
     write_metadata(&root, &described)?;
     let files = list_files(&root)?;
-    let metadata = ro_crate::write_metadata(&described, &files);
+    let metadata = ro_crate::make_metadata(&described, &files);
     write_json(&root.join(METADATA), &metadata)?;
     stop.check()?;
     let report = CrateReport {
@@ -187,11 +187,11 @@ fn write_metadata(root: &Path, described: &Described<'_>) -> anyhow::Result<()> 
     psych_ds::name_tables(&root.join(DATA), described)?;
     write_json(
         &root.join("dataset_description.json"),
-        &psych_ds::write_description(described),
+        &psych_ds::make_description(described),
     )?;
     bids::write_files(root, described)?;
-    fs::write(root.join("README.md"), readme::write_readme(described))?;
-    let tables = croissant::write_metadata(described, &root.join(TABLES))?;
+    fs::write(root.join("README.md"), readme::make_readme(described))?;
+    let tables = croissant::make_metadata(described, &root.join(TABLES))?;
     write_json(&root.join("croissant.json"), &tables)
 }
 

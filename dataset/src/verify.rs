@@ -449,7 +449,7 @@ impl Verified {
             return Ok(());
         }
         self.equivocations = order::find_equivocations(log)?;
-        self.diverged = order::find_unexcused(log, replica, &self.equivocations)?;
+        self.diverged = order::list_accused(log, replica, &self.equivocations)?;
         let screens = archive::Screens::new(log);
         let shown = screens.pages(stored).map_err(|error| error.to_string())?;
         let own = OwnInputs::new(log);

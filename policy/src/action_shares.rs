@@ -44,7 +44,7 @@ impl ActionShares {
     }
 
     /// True if it decides at the next observation; between two decisions, a model does nothing.
-    pub fn is_deterministic(&self) -> bool {
+    pub fn decides_next(&self) -> bool {
         match &self.0 {
             PolicyKind::Script(_) => true,
             PolicyKind::Network { rest, .. } => *rest == 0,

@@ -60,7 +60,7 @@ pub fn directives(name: &str, spec: &Spec, seat: usize) -> Vec<Directive> {
 
 /// Returns the name under which the policy of a name plays with another directive; its imperfections stay. `None` if
 /// the word means nothing to it there.
-pub fn follow_directive(name: &str, word: &str, spec: &Spec, seat: usize) -> Option<String> {
+pub fn name_with_directive(name: &str, word: &str, spec: &Spec, seat: usize) -> Option<String> {
     let known = directives(name, spec, seat);
     known.iter().find(|known| known.word == word)?;
     let (_, how) = Imperfection::split(name);
@@ -76,7 +76,7 @@ pub fn follow_directive(name: &str, word: &str, spec: &Spec, seat: usize) -> Opt
 
 /// Returns whether a directive can be followed in the current state of a world.
 pub fn can_follow(name: &str, word: &str, world: &mut dyn World, seat: usize) -> bool {
-    if follow_directive(name, word, world.spec(), seat).is_none() {
+    if name_with_directive(name, word, world.spec(), seat).is_none() {
         return false;
     }
     match script_of(name) {
@@ -132,7 +132,7 @@ mod tests {
     fn a_directive_is_in_the_name_and_imperfections_stay() {
         let kitchen = kitchen();
         let spec = kitchen.spec();
-        let told = |name: &str, word: &str| follow_directive(name, word, spec, 1);
+        let told = |name: &str, word: &str| name_with_directive(name, word, spec, 1);
         assert_eq!(told("cook", "wait").as_deref(), Some("cook:wait"));
         assert_eq!(
             told("cook:wait~d3n50", "fetch_plate").as_deref(),
@@ -206,8 +206,8 @@ mod tests {
             ..Spec::default()
         };
         assert_eq!(directives("follow", &spec, 0).len(), 2);
-        assert_eq!(follow_directive("follow", "stay", &spec, 0), None);
-        let name = follow_directive("follow", "go_b", &spec, 0).unwrap();
+        assert_eq!(name_with_directive("follow", "stay", &spec, 0), None);
+        let name = name_with_directive("follow", "go_b", &spec, 0).unwrap();
         let mut policy = crate::by_name(&name, &spec).unwrap();
         policy.reset(0, 1);
         policy.save(0);

@@ -20,7 +20,7 @@ use env_core::shared::{count_own_actions, without_marks};
 use env_core::{Policy, Spec};
 
 pub use action_shares::ActionShares;
-pub use directive::{Directive, can_follow, directives, follow_directive, is_told};
+pub use directive::{Directive, can_follow, directives, is_told, name_with_directive};
 pub use imperfect::Imperfection;
 pub use network::Network;
 pub use partners::{Partners, policy_name, sha256_of};

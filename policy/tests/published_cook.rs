@@ -209,7 +209,7 @@ fn the_cook_and_its_directives_are_known_where_it_reads_the_observation() {
     assert!(!names(r#"{"observation": ["features"]}"#).contains(&"cook"));
     let mut game = Match::new("{}", &["cook:wait"], 1);
     let mut told = |word: &str, ticks: u32| {
-        let name = policy::follow_directive("cook:wait", word, game.world.spec(), 1);
+        let name = policy::name_with_directive("cook:wait", word, game.world.spec(), 1);
         let name = name.expect("a directive");
         assert!(
             policy::can_follow(&name, word, &mut *game.world, 1),

@@ -44,7 +44,7 @@ pub struct Frame {
 
 impl Frame {
     /// Ticks that it showed, those ahead among them.
-    pub fn shown_tick(&self) -> u32 {
+    pub fn ticks_shown(&self) -> u32 {
         self.tick.0.saturating_add(self.ahead.into())
     }
 }

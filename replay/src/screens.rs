@@ -55,7 +55,7 @@ pub(crate) fn rebuild_screens(
         let mut stream = PictureStream::default();
         loop {
             let next = page.frames.next_with(|frame, world| {
-                let tick = protocol::Tick(frame.shown_tick());
+                let tick = protocol::Tick(frame.ticks_shown());
                 let same = replica.digest(tick) == Some(world.digest());
                 let known = truth.get(tick.0 as usize).filter(|_| same).copied();
                 let picture = known.unwrap_or_else(|| {

@@ -32,7 +32,7 @@ pub struct Config {
 
 impl Config {
     /// The settings within their limits. Only a person can be local.
-    pub(crate) fn clamp_delay(mut self, seats: usize) -> Self {
+    pub(crate) fn clamp_settings(mut self, seats: usize) -> Self {
         self.input_delay = match self.rules.turns {
             true => 0,
             false => self.input_delay.min(MAX_INPUTS as u8 - 1),

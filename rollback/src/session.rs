@@ -127,7 +127,7 @@ impl<W: World> Session<W> {
             (spec.actions[..own].iter_mut()).for_each(|of| of.momentary = true);
         }
         let seats = usize::from(spec.seats).min(MAX_SEATS);
-        let config = config.clamp_delay(seats);
+        let config = config.clamp_settings(seats);
         let roster = Roster::new((0..seats).map(|seat| {
             let controller = config.controllers.get(seat).unwrap_or(&Controller::Vacant);
             let partner = match controller {

@@ -218,7 +218,7 @@ impl Admitted {
     }
 
     /// Waits until the connection has to close.
-    pub async fn close_gate(&self) {
+    pub async fn wait_for_close(&self) {
         self.closes.notified().await;
         // For a connection that waits for this.
         self.closes.notify_one();
@@ -255,7 +255,7 @@ mod tests {
 
     /// True if a connection must close.
     async fn is_told(connection: &Admitted) -> bool {
-        let told = tokio::time::timeout(std::time::Duration::ZERO, connection.close_gate());
+        let told = tokio::time::timeout(std::time::Duration::ZERO, connection.wait_for_close());
         told.await.is_ok()
     }
 

@@ -108,7 +108,7 @@ async fn serve_connection(
         tokio::select! {
             // Whatever went wrong on the way to a browser, it asks again.
             _ = connection.as_mut() => return,
-            () = admitted.close_gate() => return,
+            () = admitted.wait_for_close() => return,
             () = &mut overdue => return,
             _ = stopping.changed(), if !is_stopping => {
                 is_stopping = true;

@@ -424,7 +424,7 @@ impl Server {
 /// Waits until another server has the study; for ever if there is none.
 async fn lose_study(data: &DataDir) -> StoreError {
     match data.lease() {
-        Some(lease) => lease.lost_lease().await,
+        Some(lease) => lease.wait_for_loss().await,
         None => std::future::pending().await,
     }
 }

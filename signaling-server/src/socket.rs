@@ -187,7 +187,7 @@ async fn turn_away(app: &App, socket: &mut WebSocket, admitted: Option<Arc<Admit
         Some(admitted) => tokio::select! {
             hello = hello => hello,
             // Others need its connection.
-            () = admitted.close_gate() => return,
+            () = admitted.wait_for_close() => return,
         },
         None => hello.await,
     };
@@ -243,7 +243,7 @@ async fn serve(
         Some(admitted) => tokio::select! {
             greeted = greet(app, conn, &mut socket) => greeted,
             // Others have something to say.
-            () = admitted.close_gate() => Err(None),
+            () = admitted.wait_for_close() => Err(None),
         },
         None => greet(app, conn, &mut socket).await,
     };
@@ -254,7 +254,7 @@ async fn serve(
                 .for_each(|admitted| admitted.set_silent(false));
             let closing = async {
                 match &admitted {
-                    Some(admitted) => admitted.close_gate().await,
+                    Some(admitted) => admitted.wait_for_close().await,
                     None => std::future::pending().await,
                 }
             };

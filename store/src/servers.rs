@@ -433,7 +433,7 @@ impl StudyLease {
     }
 
     /// Waits until this server no longer has the study, and returns the reason.
-    pub async fn lost_lease(&self) -> StoreError {
+    pub async fn wait_for_loss(&self) -> StoreError {
         let mut lost = self.lost.clone();
         let why = lost.wait_for(Option::is_some).await.map(|why| *why);
         match why {

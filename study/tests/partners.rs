@@ -52,7 +52,7 @@ fn played(study: &Study, assignment: &Assignment) -> Vec<(String, usize, Option<
         let StageKind::Env(env) = &study.timeline[usize::from(visit.stage)].kind else {
             return None;
         };
-        let seated = env.draw_seating(&visit.bindings, &mut Rng::of(1, &[]));
+        let seated = env.seat_players(&visit.bindings, &mut Rng::of(1, &[]));
         let seat = seated
             .iter()
             .position(|player| matches!(player, Player::Drawn(_)))?;

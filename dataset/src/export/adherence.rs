@@ -252,7 +252,7 @@ impl Asked {
     fn compare(&mut self, replica: &mut Replica, step: &Step, is_own: bool) {
         let seat = step.seat.index();
         let mind = &mut self.seats[seat];
-        let (is_decision, has_probabilities) = (mind.is_deterministic(), mind.has_probabilities());
+        let (is_decision, has_probabilities) = (mind.decides_next(), mind.has_probabilities());
         let mut observation = Vec::new();
         replica.observe(step.seat, &mut observation);
         let mask = replica.world().mask(seat);

@@ -69,7 +69,7 @@ impl DecisionTable {
             let mut observation = Vec::new();
             replica.observe(model.seat, &mut observation);
             let mask = replica.world().mask(model.seat.index());
-            let is_decision = model.shares.is_deterministic();
+            let is_decision = model.shares.decides_next();
             let probabilities = model.shares.next(&spec, &observation, mask);
             let controller = archive::controller_at(header, changes, model.seat, tick);
             let is_there = !model.is_shared || *controller == Controller::Human;

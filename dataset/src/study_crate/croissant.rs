@@ -13,7 +13,7 @@ use super::ro_crate;
 use crate::export::{ColumnKind, WrittenTable};
 
 /// `croissant.json`.
-pub(super) fn write_metadata(described: &Described<'_>, tables: &Path) -> anyhow::Result<Value> {
+pub(super) fn make_metadata(described: &Described<'_>, tables: &Path) -> anyhow::Result<Value> {
     let facts = described.facts;
     let mut files = Vec::new();
     for table in &described.tables {

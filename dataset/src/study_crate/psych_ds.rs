@@ -40,7 +40,7 @@ pub(super) fn name_tables(data: &Path, described: &Described<'_>) -> anyhow::Res
 }
 
 /// `dataset_description.json`: the keys of Psych-DS, and those of BIDS, which begin with a capital letter.
-pub(super) fn write_description(described: &Described<'_>) -> Value {
+pub(super) fn make_description(described: &Described<'_>) -> Value {
     let facts = described.facts;
     // A column means the same in every table that has it.
     let columns = described.tables.iter().flat_map(|table| &table.columns);

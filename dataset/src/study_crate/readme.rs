@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::described::Described;
 
 /// `README.md`.
-pub(super) fn write_readme(described: &Described<'_>) -> String {
+pub(super) fn make_readme(described: &Described<'_>) -> String {
     let facts = described.facts;
     let mut text = format!("# {}\n\n{}\n\n", described.title, facts.description);
     let mut line = |name: &str, value: &str| {

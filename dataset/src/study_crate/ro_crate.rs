@@ -9,7 +9,7 @@ use super::described::{DATA, Described, METADATA, RECORD, STUDIES, TABLES};
 use crate::environment_file::EnvironmentFile;
 
 /// `ro-crate-metadata.json`.
-pub(super) fn write_metadata(described: &Described<'_>, files: &[CrateFile]) -> Value {
+pub(super) fn make_metadata(described: &Described<'_>, files: &[CrateFile]) -> Value {
     let facts = described.facts;
     let authors: Vec<Value> = (1..=facts.authors.len())
         .map(|number| json!({"@id": format!("#author-{number}")}))

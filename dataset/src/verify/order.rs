@@ -191,7 +191,7 @@ impl<'a> SaidInputs<'a> {
 
 /// Returns the pages that the log names, unless it lacks one or names one that did not simulate something else. Pages
 /// that were sent something else are not checked.
-pub(super) fn find_unexcused(
+pub(super) fn list_accused(
     log: &Log,
     replica: &Replica,
     excused: &[Equivocation],

@@ -112,7 +112,7 @@ impl Person {
     fn frame(&mut self, recorder: &mut Recorder, shown_us: i64) {
         let drawn = std::mem::replace(&mut self.drawn, self.viewed.take());
         if let Some(frame) = drawn {
-            let tick = frame.shown_tick();
+            let tick = frame.ticks_shown();
             if self.on_screen.replace(tick) != Some(tick) {
                 self.since_us = [Some(shown_us), self.since_us[0]];
             }
@@ -120,7 +120,7 @@ impl Person {
             recorder.record_frame(Frame { at_ms, ..frame });
         }
         // A frame answers a press if it shows the tick that the press entered.
-        let shows = self.drawn.as_ref().map_or(0, Frame::shown_tick);
+        let shows = self.drawn.as_ref().map_or(0, Frame::ticks_shown);
         self.unseen.retain_mut(|unseen| {
             if unseen.drawn {
                 let event = KeyEvent {

@@ -209,7 +209,7 @@ impl Arbiter {
             env_version: env.version.clone(),
             params,
             seed,
-            controllers: (env.draw_seating(&bindings, &mut seat_rng(ahead)).iter())
+            controllers: (env.seat_players(&bindings, &mut seat_rng(ahead)).iter())
                 .map(controller)
                 .collect::<Option<_>>()?,
             tick_hz: playing.facts.tick_hz,
@@ -253,7 +253,7 @@ impl Arbiter {
         let StageKind::Env(env) = self.stage_kind(ahead.index()) else {
             return Vec::new();
         };
-        let players = env.draw_seating(&bindings, &mut seat_rng(ahead));
+        let players = env.seat_players(&bindings, &mut seat_rng(ahead));
         let called = self.lobby_partner(group).into_iter();
         let called: Vec<&AiPartner> = called.chain(&env.on_disconnect.bot).collect();
         let origin = |(seat, (controller, player)): (usize, (&Controller, &&Player))| {

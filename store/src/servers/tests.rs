@@ -163,7 +163,7 @@ async fn a_server_that_comes_later_waits_until_the_first_stops_or_is_silent() {
         .execute(&pool)
         .await
         .unwrap();
-    let lost = two.lease().unwrap().lost_lease().await;
+    let lost = two.lease().unwrap().wait_for_loss().await;
     assert!(matches!(lost, StoreError::Fenced), "{lost}");
 }
 

@@ -83,7 +83,7 @@ impl Env {
 
     /// Returns the players in the order of the seats, with these values for names. `visit` is the source of a seat that
     /// is drawn at a visit.
-    pub fn draw_seating(&self, bindings: &Bindings, visit: &mut Rng) -> Vec<&Player> {
+    pub fn seat_players(&self, bindings: &Bindings, visit: &mut Rng) -> Vec<&Player> {
         let mut players: Vec<&Player> = self.players.iter().collect();
         let seat = match &self.seat {
             Some(SeatChoice::Fixed(seat)) => Some(usize::from(*seat)),

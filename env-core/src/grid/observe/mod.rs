@@ -322,7 +322,7 @@ impl Observer {
         if !self.own.is_empty()
             || self.gap.is_some()
             || !self.is_compact()
-            || !sources::does_stay(tables, facts)
+            || !sources::stays_in_place(tables, facts)
         {
             return None;
         }

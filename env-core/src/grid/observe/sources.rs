@@ -90,7 +90,7 @@ pub struct Sources {
 }
 
 /// Checks whether nothing but loose things on the floor and on surfaces ever comes or goes.
-pub(super) fn does_stay(tables: &Tables, facts: &Facts) -> bool {
+pub(super) fn stays_in_place(tables: &Tables, facts: &Facts) -> bool {
     let Some(ground) = &tables.ground else {
         return false;
     };
