@@ -37,7 +37,7 @@ impl Player {
         let sha256 = "0".repeat(64);
         let mut partners = Partners::default();
         partners
-            .add(&sha256, model)
+            .add_model(&sha256, model)
             .map_err(|error| error.to_string())?;
         let policy = partners.open(&policy::policy_name("model", &sha256), &spec);
         policy
@@ -72,7 +72,7 @@ impl Values {
     #[wasm_bindgen(constructor)]
     pub fn new(model: &[u8]) -> Result<Self, String> {
         let network = Network::decode(model).map_err(|error| error.to_string())?;
-        let memory = vec![0.0; network.remembered()];
+        let memory = vec![0.0; network.memory_len()];
         Ok(Self { network, memory })
     }
 

@@ -131,7 +131,8 @@ pub(crate) fn lints_command(parser: lexopt::Parser) -> Result<()> {
         &["--all-targets", "-p", CLIENT, "--target", WASM],
     )?;
     if options.has("page") {
-        let modules = ["env-core", "example-environments", "rollback"].map(|name| ["-p", name]);
+        let modules =
+            ["env-core", "example-environments", "policy", "rollback"].map(|name| ["-p", name]);
         let modules = [&["--examples", "--target", WASM], modules.as_flattened()];
         return clippy(&workspace, &modules.concat());
     }
